@@ -34,8 +34,9 @@ class EmulatedJoints:
         return bool(((self._set.lower <= q) & (q <= self._set.upper)).all())
 
     def begin(self, X_RT: Any) -> None:
-        """Begin with the tool's set-point at a pose near the last one."""
+        """Begin with the tool's set-point at a pose near the last one; the pose becomes exactly that of the angles."""
         self._set.find(X_RT, self._set.last)
+        self._set.pose(self._set.last, X_RT)
         self._measured.start(self._set.last)
 
     @property

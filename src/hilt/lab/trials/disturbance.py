@@ -5,6 +5,7 @@ import signal
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from hilt.core import clock
@@ -44,6 +45,8 @@ class Disturbance:
     def __init__(self, virtual: VirtualMachine, control: FacilityControl, rig: RigFile, faults: tuple[Fault, ...]) -> None:
         self._machine, self._control, self._rig, self.faults = virtual, control, rig, faults
         self._roles, self._begin = roles_of(rig), 0
+        tables = (*(rig.robots.values() or [rig.robot]),)
+        self._checked = any(table["driver"] == "fci" for table in tables)  # binary poses: nothing but UDP's checksum finds it
         self._chances = {fault: random.Random(f"{virtual.seed} {fault.kind} {fault.target}") for fault in faults}
         self.stop: Callable[[], Any] = lambda: None  # what the operator does
         self.recordings: Callable[[], list[Any]] = list  # the files that are being written
@@ -67,9 +70,9 @@ class Disturbance:
         for number, fault in enumerate(self.faults):
             begin, end = getattr(self, f"_{fault.kind}", None), getattr(self, f"_{fault.kind}_ends", None)
             if begin is not None:
-                due.append((fault.at, number, lambda fault=fault, begin=begin: begin(fault)))
+                due.append((fault.at, number, partial(begin, fault)))
             if end is not None:
-                due.append((fault.at + fault.duration, number, lambda fault=fault, end=end: end(fault)))
+                due.append((fault.at + fault.duration, number, partial(end, fault)))
         for at, _, do in sorted(due, key=lambda each: each[:2]):
             left = at - (self._machine.scheduler.now - self._begin) / 1e9
             if left > 0.0:
@@ -195,6 +198,8 @@ class Disturbance:
     def _on_flip(self, fault: Fault, packet: Packet, found: Any, chance: Any, _: float) -> list[tuple[int, bytes]]:
         if packet.stream or chance.random() >= fault.amount:
             return list(found)
+        if self._checked:
+            return []
         data = bytearray(packet.data)
         data[chance.randrange(len(data))] ^= 1 << chance.randrange(8)
         return [(after, bytes(data)) for after, _ in found]

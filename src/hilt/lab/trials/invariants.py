@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hilt.lab.trials.trial import Outcome, Trial
 
 ROUNDING = 1e-5  # [m] of set-points in packets
+HELD_UP = ("lose", "late", "swap", "flip", "cut", "cable", "stall", "hang", "freeze", "robot", "restart")
 OF_HILT = ("beyond the limit", "outside the workspace", "discontinuity", "violation", "tool speed", "limit of")
 
 
@@ -88,20 +89,41 @@ def stops_softly(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
 
 
 def sends_within_its_own_limits(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
-    """Each command that was sent keeps speed and workspace of the rig file."""
+    """The robot's set-points keep speed and workspace of the rig file, by the robot's own cycles."""
     limits = trial.rig.limits
+    for role, heard in diaries(trial).items():
+        t, cycles, p = heard
+        if len(t) < 2:
+            continue
+        speed = np.linalg.norm(np.diff(p, axis=0), axis=1) / (
+            np.maximum(np.diff(cycles), 1) * trial.robots[role].settings.cycle
+        )
+        begins = [begin for begin, *_ in trial.lived[role]]
+        new = np.searchsorted(begins, t[1:]) != np.searchsorted(begins, t[:-1])  # another run: the operator may have moved it
+        if (fast := speed[~new].max(initial=0.0)) > limits.speed * (1.0 + 1e-3):
+            at = t[1:][~new][speed[~new].argmax()]
+            yield f"{role}: set-points moved at {fast:.4g} m/s at t = {at:.4f} s; the limit is {limits.speed:g} m/s"
     for number, result in enumerate(trial.use.results):
         sent = result.rows["X_WB_sent"]["p"]
-        steps = np.linalg.norm(np.diff(sent, axis=0), axis=1) / result.scenario.loop.period
-        if len(steps) and steps.max() > limits.speed * (1.0 + 1e-3) and not trial.rig.other:
-            yield f"run {number}: a command of {steps.max():.4g} m/s was sent; the limit is {limits.speed:g} m/s"
-        outside = (
-            (sent < np.array(limits.workspace_min) - ROUNDING) | (sent > np.array(limits.workspace_max) + ROUNDING)
-        ).any()
-        if outside and not trial.rig.other:
-            yield f"run {number}: a command outside the workspace was sent"
         if not np.isfinite(sent).all():
             yield f"run {number}: a command that is no number was sent"
+        low, high = np.array(limits.workspace_min), np.array(limits.workspace_max)
+        if not trial.rig.other and ((sent < low - ROUNDING) | (sent > high + ROUNDING)).any():
+            yield f"run {number}: a command outside the workspace was sent"
+
+
+def diaries(trial: "Trial") -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """Return what each robot has heard: times, its cycles, and positions of the set-points."""
+    found = {}
+    for role, robot in trial.robots.items():
+        other = trial.rig.other
+        name = f"robot-{trial.rig.clock if role == 'robot' else other}.csv" if other else "robot.csv"
+        lines = (trial.folder / name).read_text().splitlines()[1:]
+        table = np.array([[float(part) for part in line.split(",")[:12]] for line in lines if line.count(",") == 16])
+        table = table.reshape(-1, 12)
+        stamps = table[:, 1] / (1e3 * robot.settings.cycle if robot.STAMP == "IPOC" else 1.0)
+        found[role] = (table[:, 0], stamps, table[:, 9:12])
+    return found
 
 
 def records_everything(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
@@ -152,9 +174,40 @@ def _cut_recording(path: Path) -> Iterator[str]:
         yield f"{path.name}: rows are missing between others"
 
 
-def comes_to_rest(trial: "Trial", _: int | None, outcome: "Outcome") -> Iterator[str]:
+def comes_to_rest(trial: "Trial", code: int | None, outcome: "Outcome") -> Iterator[str]:
     """After the last set-point of a run, the robot's goes on for v²/2a at most, and for v/a and a few cycles."""
-    yield from ()
+    a_most = trial.rig.lab.deceleration
+    for role, (t, cycles, p) in diaries(trial).items():
+        cycle = trial.robots[role].settings.cycle
+        for number, (_, end, _over) in enumerate(trial.lived[role]):
+            before = np.flatnonzero(t <= end)
+            next_begin = trial.lived[role][number + 1][0] if number + 1 < len(trial.lived[role]) else np.inf
+            after = np.flatnonzero((t > end) & (t < next_begin))
+            if len(before) < 2:
+                continue
+            a, b = before[-2], before[-1]
+            speed = float(np.linalg.norm(p[b] - p[a]) / (max(cycles[b] - cycles[a], 1) * cycle))
+            steps = np.linalg.norm(np.diff(p[np.r_[b, after]], axis=0), axis=1) if len(after) else np.zeros(0)
+            moving = np.flatnonzero(steps > 1e-9)
+            way = float(np.linalg.norm(p[after[moving[-1]]] - p[b])) if len(moving) else 0.0
+            time = float(t[after[moving[-1]]] - end) if len(moving) else 0.0
+            outcome.ways.append((speed, way, time))
+            slack = _slack(trial, end)
+            late = trial.robots[role].late + round(slack / cycle)
+            if way > speed**2 / (2.0 * a_most) + (1.5 + late) * speed * cycle + ROUNDING:
+                yield f"{role}: after its last set-point at {speed:.4g} m/s it moved on by {1e3 * way:.4g} mm"
+            if time > speed / a_most + 3.0 * cycle + slack:
+                yield f"{role}: it came to rest {1e3 * time:.4g} ms after its last set-point at {speed:.4g} m/s"
+
+
+def _slack(trial: "Trial", end: float) -> float:
+    """Return for how long packets or processes were held up around a stop [s]."""
+    held = [fault for fault in trial.faults if fault.kind in HELD_UP]
+    return sum(
+        fault.duration + fault.amount * (fault.kind == "late")
+        for fault in held
+        if trial.began + fault.at < end + 0.5 and trial.began + fault.at + fault.duration > end - 0.3
+    )
 
 
 LAWS = (

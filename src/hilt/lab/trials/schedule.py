@@ -4,15 +4,15 @@ A schedule is written as one line, from which the same trial runs again:
 
     cable robot 1.204 0.050; stall hilt 1.871 0.018; flip sensor>hilt 1.500 0.200 0.3
 
-kind, whom it strikes, when [s since hilt was started], for how long [s], and how much of it. A bit is never flipped on the way to
-a robot: only a checksum, which UDP has and which is taken for granted, would find a wrong but possible set-point.
+kind, whom it strikes, when [s since hilt was started], for how long [s], and how much of it.
+
+A flipped bit is found by UDP's checksum, and the packet is lost. To try the decoders, some get past it here, but never on the
+way to a robot, nor in a Franka's binary state: a wrong but possible pose cannot be told from a right one.
 """
 
 import random
 from collections.abc import Iterable
 from typing import NamedTuple
-
-BEFORE = 1.35  # [s] from the start of hilt to its first set-point on a shipped rig
 
 
 class Fault(NamedTuple):
@@ -69,8 +69,8 @@ SECOND = ("partner", "robot2", "sensor2")  # whom only a lab with two robots has
 MOST = 4  # faults of a schedule
 
 
-def draw(seed: int, seconds: float, roles: Iterable[str]) -> tuple[Fault, ...]:
-    """Return the faults of a seed, for a run of some seconds in a lab where these roles are played."""
+def draw(seed: int, begins: float, seconds: float, roles: Iterable[str]) -> tuple[Fault, ...]:
+    """Return the faults of a seed, for a run that begins some time after hilt, in a lab where these roles are played."""
     chance, there = random.Random(f"schedule {seed}"), set(roles) | {"operator", "disk", "clock"}
     kinds, weights = list(KINDS), [kind.weight for kind in KINDS.values()]
     found = []
@@ -78,7 +78,7 @@ def draw(seed: int, seconds: float, roles: Iterable[str]) -> tuple[Fault, ...]:
         name = chance.choices(kinds, weights)[0]
         kind = KINDS[name]
         target = chance.choice([each for each in kind.targets if set(each.split(">")) <= there])
-        at = chance.uniform(0.0, BEFORE) if chance.random() < 0.15 else chance.uniform(BEFORE, BEFORE + seconds)
+        at = chance.uniform(0.0, begins) if chance.random() < 0.15 else chance.uniform(begins, begins + seconds)
         found.append(Fault(name, target, round(at, 4), *(round(chance.uniform(*each), 4) for each in kind[2:])))
     return tuple(sorted(found, key=lambda fault: fault.at))
 

@@ -18,7 +18,7 @@ from hilt import job
 from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.device import rigfile
-from hilt.device.live_rig import LIVE, STOPPED
+from hilt.device.live_rig import LIVE, OFF, STOPPED
 from hilt.device.rigfile import RigFile
 from hilt.host import interrupts, machine
 from hilt.host.interrupts import Interrupted
@@ -45,18 +45,24 @@ class Lab:
     rig: Path
     settings: tuple[str, ...] = ()
     seconds: float = 1.0
+    begins: float = 1.35  # [s] from its start until hilt sends set-points
 
     def found(self, rig: RigFile) -> tuple[Any, Any, str]:
         """Return system, scenario and name of the run."""
         facility = rig.facility
         assert facility is not None
-        settings = [*rig.settings(facility.system), f"loop.duration={self.seconds} s", *self.settings]
+        settings: list[Any] = [*rig.settings(facility.system), f"loop.duration={self.seconds} s", *self.settings]
         return job.find(facility.system, facility.scenario, settings)
 
 
 def labs() -> dict[str, Lab]:
     """Return the labs that come with hilt."""
-    return {path.stem: Lab(path.stem, path) for path in sorted(rigfile.SHIPPED.glob("dry-lab*.toml"))}
+    return {path.stem: _lab(path) for path in sorted(rigfile.SHIPPED.glob("dry-lab*.toml"))}
+
+
+def _lab(path: Path) -> Lab:
+    rig = rigfile.load(path)
+    return Lab(path.stem, path, begins=2.05 if rig.other else 1.35)
 
 
 @dataclass
@@ -70,7 +76,9 @@ class Outcome:
     sentences: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)  # broken invariants
     seconds: float = 0.0  # of virtual time
-    ways: list[tuple[float, float]] = field(default_factory=list)  # until rest, after each fault [m], [s]
+    ways: list[tuple[float, float, float]] = field(
+        default_factory=list
+    )  # of each stop: speed [m/s], way [m] and time [s] to rest
 
     @property
     def line(self) -> str:
@@ -87,7 +95,6 @@ class Use:
     ends: list[str] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)  # behind, after it was closed
-    stopped: list[tuple[float, float]] = field(default_factory=list)  # when each run went live, and when it was stopped
     error: str = ""
 
 
@@ -97,7 +104,7 @@ class Trial:
     def __init__(self, lab: Lab, seed: int, faults: tuple[Fault, ...] | None, folder: Path) -> None:
         self.lab, self.folder, self.seed = lab, folder, seed
         self.rig = rigfile.load(lab.rig)
-        self.faults = draw(seed, lab.seconds, roles_of(self.rig).values()) if faults is None else faults
+        self.faults = draw(seed, lab.begins, lab.seconds, roles_of(self.rig).values()) if faults is None else faults
         self.virtual = VirtualMachine(seed)
         self.use = Use()
         self.facility: Facility | None = None
@@ -105,7 +112,8 @@ class Trial:
         self.grace = max(
             (fault.duration for fault in self.faults if fault.kind in ("late", "swap", "lose", "cable")), default=0.0
         )
-        self._moved = 0.0  # when hilt last was allowed to send set-points [s]
+        self.began = 0.0  # when hilt was started [s]
+        self.lived: dict[str, list[list[float]]] = {"robot": [], "robot2": []}  # when each was live: begin and end [s]
 
     def run(self) -> Outcome:
         outcome = Outcome(self.lab.name, self.seed, self.faults)
@@ -118,6 +126,7 @@ class Trial:
                 disturbance.stop, disturbance.recordings = self._stop, lambda: list(self.folder.glob("runs/*.mcap"))
                 virtual.network.heard = self._heard
                 begin = virtual.scheduler.now
+                self.began = begin / 1e9
                 child = virtual.begin("hilt", self._main)
                 disturbance.begin()
                 if not child.wait(PATIENCE):
@@ -170,10 +179,8 @@ class Trial:
             ]
 
     def _go(self, session: Session) -> None:
-        begin = clock.now()
         result = session.go()
         self.use.results.append(result)
-        self.use.stopped.append((begin, self._moved))
         self.use.ends.append("done" if result.fault is None else result.fault.name)
         self.use.sentences.append("" if result.fault is None else result.fault.sentence)
 
@@ -195,19 +202,24 @@ class Trial:
 
     def _heard(self, packet: Packet) -> None:
         """Before each packet to a robot: whether hilt may send set-points now."""
-        session = self.use.session
-        if session is None or packet.receiver.partition("-")[0] not in self._receivers:
+        role = roles_of(self.rig).get(packet.receiver)
+        if role not in self.robots:
             return
-        now = self.virtual.scheduler.now / 1e9
-        moves = getattr(session, "rig", None) is not None and session.rig.state in (LIVE, STOPPED)
-        if moves and session.rig.state == LIVE:
-            self._moved = now
-        for robot in self.robots.values():
-            robot.live = moves or now < self._moved + self.grace
+        now, state, lived = self.virtual.scheduler.now / 1e9, self._state(role), self.lived[role]
+        robot = self.robots[role]
+        if state == LIVE:
+            if not lived or lived[-1][2]:
+                lived.append([now, now, 0.0])
+            lived[-1][1] = now
+        elif lived:
+            lived[-1][2] = 1.0  # over
+        robot.live = state in (LIVE, STOPPED) or bool(lived and now < lived[-1][1] + self.grace)
 
-    @property
-    def _receivers(self) -> tuple[str, ...]:
-        return tuple(name for name, role in roles_of(self.rig).items() if role in ("robot", "robot2"))
+    def _state(self, role: str) -> int:
+        rig = getattr(self.use.session, "rig", None)
+        if role == "robot2":
+            rig = getattr(rig, "_partner", None)
+        return OFF if rig is None else int(rig.state)
 
 
 def run(lab: Lab, seed: int, faults: tuple[Fault, ...] | None = None) -> Outcome:
