@@ -22,8 +22,6 @@ from hilt.device.rsi.response import Response
 from hilt.host import machine
 from hilt.host.machine import Task
 
-_STILL = 1e-12  # [m] and [rad]: a set-point that differs by less does not move
-
 
 @dataclass(frozen=True, kw_only=True)
 class ArmSettings:
@@ -67,6 +65,7 @@ class Arm:
     """An emulated robot; a subclass implements the protocol. `serve` runs in the caller's thread, `start` in a new one."""
 
     STAMP = "cycle"  # what the protocol calls its time stamp
+    STILL = 1e-12  # [m] and [rad]: a set-point that differs by less does not move
 
     def __init__(self, settings: ArmSettings) -> None:
         self.settings, self.line = settings, Line(settings.seed)
@@ -213,7 +212,7 @@ class Arm:
         velocity = (self._next["p"] - self._set["p"]) / (settings.cycle * spread)
         acceleration = float(np.linalg.norm(velocity - self._velocity)) / (settings.cycle * cycles)
         self._velocity = velocity
-        if step < _STILL and turn < _STILL:
+        if step < self.STILL and turn < self.STILL:
             self.hard_stops += acceleration > settings.acceleration_limit
             return
         if not self.live:

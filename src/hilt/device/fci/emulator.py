@@ -49,6 +49,7 @@ class FciController(Arm):
     """An emulated Franka robot; `wrench()` returns force [N] and torque [N·m] at the tool, in the axes of the base."""
 
     STAMP = "state"
+    STILL = 3e-7  # its state has 32 bits: a client that repeats the set-point in it may differ by so much
 
     def __init__(self, address: str, port: int, settings: ArmSettings, wrench: Wrench = _nothing) -> None:
         self.user_stop = self.guiding = False

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hilt.lab.trials.trial import Outcome, Trial
 
 ROUNDING = 1e-5  # [m] of set-points in packets
+LATELY = 12  # set-points before a stop, of which the fastest counts as its speed
 HELD_UP = ("lose", "late", "swap", "flip", "cut", "cable", "stall", "hang", "freeze", "robot", "restart")
 OF_HILT = ("beyond the limit", "outside the workspace", "discontinuity", "violation", "tool speed", "limit of")
 
@@ -185,8 +186,9 @@ def comes_to_rest(trial: "Trial", code: int | None, outcome: "Outcome") -> Itera
             after = np.flatnonzero((t > end) & (t < next_begin))
             if len(before) < 2:
                 continue
-            a, b = before[-2], before[-1]
-            speed = float(np.linalg.norm(p[b] - p[a]) / (max(cycles[b] - cycles[a], 1) * cycle))
+            b, last = before[-1], before[-LATELY:]  # some of the newest may have been lost
+            speeds = np.linalg.norm(np.diff(p[last], axis=0), axis=1) / (np.maximum(np.diff(cycles[last]), 1) * cycle)
+            speed = float(speeds.max())
             steps = np.linalg.norm(np.diff(p[np.r_[b, after]], axis=0), axis=1) if len(after) else np.zeros(0)
             moving = np.flatnonzero(steps > 1e-9)
             way = float(np.linalg.norm(p[after[moving[-1]]] - p[b])) if len(moving) else 0.0
