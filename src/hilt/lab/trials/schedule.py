@@ -69,9 +69,9 @@ SECOND = ("partner", "robot2", "sensor2")  # whom only a lab with two robots has
 MOST = 4  # faults of a schedule
 
 
-def draw(seed: int, begins: float, seconds: float, roles: Iterable[str]) -> tuple[Fault, ...]:
-    """Return the faults of a seed, for a run that begins some time after hilt, in a lab where these roles are played."""
-    chance, there = random.Random(f"schedule {seed}"), set(roles) | {"operator", "disk", "clock"}
+def draw(lab: str, seed: int, begins: float, seconds: float, roles: Iterable[str]) -> tuple[Fault, ...]:
+    """Return the faults of a lab's seed, for a run that begins some time after hilt; these roles are played there."""
+    chance, there = random.Random(f"{lab} {seed}"), set(roles) | {"operator", "disk", "clock"}
     kinds, weights = list(KINDS), [kind.weight for kind in KINDS.values()]
     found = []
     for _ in range(chance.choice((0, 1, 1, 1, 2, 2, 3, MOST))):

@@ -104,7 +104,7 @@ class Trial:
     def __init__(self, lab: Lab, seed: int, faults: tuple[Fault, ...] | None, folder: Path) -> None:
         self.lab, self.folder, self.seed = lab, folder, seed
         self.rig = rigfile.load(lab.rig)
-        self.faults = draw(seed, lab.begins, lab.seconds, roles_of(self.rig).values()) if faults is None else faults
+        self.faults = draw(lab.name, seed, lab.begins, lab.seconds, roles_of(self.rig).values()) if faults is None else faults
         self.virtual = VirtualMachine(seed)
         self.use = Use()
         self.facility: Facility | None = None
