@@ -336,8 +336,8 @@ class LabRig:
 
     @property
     def _moves(self) -> bool:
-        """Whether the robot is still slowing down."""
-        return self._course.moving
+        """Whether the robot is still slowing down: its set-points, or, after them, a driver that limits its commands itself."""
+        return bool(self._course.moving or getattr(self._robot, "moves", False))
 
     def follow(
         self,

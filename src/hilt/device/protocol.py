@@ -29,7 +29,8 @@ class Reply(NamedTuple):
 
 
 class RobotDriver(Protocol):
-    """A robot's driver. One that limits its commands itself, and catches up afterwards, says so with `bounded = True`."""
+    """A robot's driver. One that limits its commands itself, and catches up afterwards, says so with `bounded = True`,
+    and in `moves` whether the robot still moves."""
 
     def wait(self, X_WB: Any, V_WB: Any) -> Reply:
         """Block until the robot's next packet; write pose and twist of the mock-up."""

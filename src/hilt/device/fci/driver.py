@@ -81,6 +81,11 @@ class FciRobot(DrivenRobot):
     def strangers(self) -> int:
         return self._link.states.strangers
 
+    @property
+    def moves(self) -> bool:
+        """Whether a motion has begun and not ended: its commands may be behind the set-points."""
+        return self._phase in (FOLLOWING, ENDING)
+
     def counters(self) -> dict[str, int]:
         names = ("packets", "late", "lost", "duplicates", "rejected", "limited", "smoothed", "unheard", "strangers")
         return {name: int(getattr(self, name)) for name in names}

@@ -15,12 +15,14 @@ from hilt.job import Result
 from hilt.record import recording
 
 if TYPE_CHECKING:
+    from hilt.lab.trials.schedule import Fault
     from hilt.lab.trials.trial import Outcome, Trial
 
 ROUNDING = 1e-5  # [m] of set-points in packets
+JUMP = 60.0  # [N] of a fault (disturbance.py)
 LATELY = 12  # set-points before a stop, of which the fastest counts as its speed
 HELD_UP = ("lose", "late", "swap", "flip", "cut", "cable", "stall", "hang", "freeze", "robot", "restart")
-OF_HILT = ("beyond the limit", "outside the workspace", "discontinuity", "violation", "tool speed", "limit of")
+OF_HILT = ("beyond the limit", "outside the workspace", "discontinuity", "limits violation", "tool speed", "limit of")
 
 
 def broken(trial: "Trial", code: int | None, outcome: "Outcome") -> list[str]:
@@ -202,6 +204,58 @@ def comes_to_rest(trial: "Trial", code: int | None, outcome: "Outcome") -> Itera
                 yield f"{role}: it came to rest {1e3 * time:.4g} ms after its last set-point at {speed:.4g} m/s"
 
 
+def notices(trial: "Trial", _: int | None, outcome: "Outcome") -> Iterator[str]:
+    """What must end a run does, whatever else strikes."""
+    lived = trial.lived["robot"]
+    if not lived or not trial.use.ends:
+        return
+    begin, over = lived[0][0], lived[0][0] + trial.lab.seconds
+    for fault in trial.faults:
+        at, needs = trial.began + fault.at, _noticed_after(trial, fault)
+        if needs is not None and begin + 0.01 < at < over - needs and trial.use.ends[0] == "done":
+            yield f"{fault} did not end the run"
+
+
+def _noticed_after(trial: "Trial", fault: "Fault") -> float | None:
+    """Return how long it may take until a fault ends the run [s]; None if it need not."""
+    rig = trial.rig
+    robot, sensor = (rig.of(rig.clock) if rig.other else rig).robot_section, rig.sensor_section
+    silence, stale = float(getattr(robot, "patience", 100)) * robot.cycle, float(getattr(sensor, "stale", 0.1))
+    if fault.kind in ("stop", "signal"):
+        return 0.05
+    if fault.kind == "kill" and fault.target != "hilt":
+        return {"recorder": 0.4}.get(fault.target, max(silence, stale) + 0.2)
+    if fault.kind == "cable" and fault.duration > max(silence, stale) + 0.02 and fault.target in ("robot", "sensor"):
+        return max(silence, stale) + 0.1
+    if fault.kind == "sensor" and fault.duration > 0.05:
+        name = ("jump", "saturate", "status", "freeze", "silence")[int(fault.amount)]
+        if name in ("saturate", "status"):
+            return 0.1
+        if name == "jump" and 0.0 < float(getattr(sensor, "jump_force", 0.0)) < JUMP:
+            return 0.1
+        if name == "silence" and fault.duration > stale + 0.02:
+            return stale + 0.1
+    if fault.kind == "hang" and fault.target == "hilt" and fault.duration > rig.lab.lateness + 0.02:
+        return fault.duration + 0.1
+    if fault.kind == "push" and fault.amount > 2.0 * rig.lab.tracking_tolerance and fault.duration > 0.05:
+        return fault.duration + 0.1
+    return None
+
+
+def does_its_job(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+    """Where nothing strikes, the contacts are as in space, and the ledger closes."""
+    if trial.faults or not trial.use.results:
+        return
+    metrics, ledger = trial.use.results[0].metrics, trial.use.results[0].ledger
+    for speed in metrics.get("cov", []):
+        if abs(speed - 1.0) > 0.03:
+            yield f"nothing struck, but a contact left with {speed:.4g} of the ideal speed"
+    if metrics.get("contacts_missed"):
+        yield f"nothing struck, but {metrics['contacts_missed']} contacts were missed"
+    if not np.isfinite(ledger.get("residual_J", 0.0)):
+        yield "the ledger has a residual that is no number"
+
+
 def _slack(trial: "Trial", end: float) -> float:
     """Return for how long packets or processes were held up around a stop [s]."""
     held = [fault for fault in trial.faults if fault.kind in HELD_UP]
@@ -222,4 +276,6 @@ LAWS = (
     sends_within_its_own_limits,
     records_everything,
     comes_to_rest,
+    notices,
+    does_its_job,
 )

@@ -33,6 +33,7 @@ from hilt.lab.trials.schedule import Fault, draw, written
 from hilt.live.mailbox import Sender
 from hilt.live.session import Session
 
+HELD_UP = ("late", "swap", "lose", "cable", "hang", "freeze")
 PATIENCE = 120.0  # [s, virtual] until a trial must be over
 AGAIN = 0.06  # [s] that a second run lasts
 
@@ -109,9 +110,8 @@ class Trial:
         self.use = Use()
         self.facility: Facility | None = None
         self.robots: dict[str, Any] = {}  # the emulated ones, by role
-        self.grace = max(
-            (fault.duration for fault in self.faults if fault.kind in ("late", "swap", "lose", "cable")), default=0.0
-        )
+        # A packet that is held up arrives later; a robot that hung goes on where it was, and is then slowed down while READY.
+        self.grace = max((fault.duration + 0.3 for fault in self.faults if fault.kind in HELD_UP), default=0.0)
         self.began = 0.0  # when hilt was started [s]
         self.lived: dict[str, list[list[float]]] = {"robot": [], "robot2": []}  # when each was live: begin and end [s]
 
