@@ -6,12 +6,16 @@ python tools/campaign.py --again "dry-lab 17: cable robot 1.6 0.2"        one tr
 """
 
 import argparse
+import os
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
-from hilt.lab.trials import campaign, trial
+from hilt.lab.trials import campaign
+from hilt.lab.trials.run import run
 from hilt.lab.trials.schedule import read, written
+from hilt.lab.trials.trial import labs
 
 OUT = Path("build/campaign.txt")
 
@@ -20,7 +24,7 @@ def again(line: str) -> int:
     """Run one trial again and say what is wrong."""
     name, _, rest = line.partition(" ")
     seed, colon, faults = rest.partition(":")
-    outcome = trial.run(trial.labs()[name], int(seed), read(faults) if colon else None)
+    outcome = run(labs()[name], int(seed), read(faults) if colon else None)
     print(outcome.line)
     for end, sentence in zip(outcome.ends, outcome.sentences, strict=True):
         print(f"  {end}  {sentence}")
@@ -33,24 +37,26 @@ def main() -> int:
     asks = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asks.add_argument("--trials", type=int, default=1000, help="over all labs")
     asks.add_argument("--from", type=int, default=0, dest="first", help="first seed")
-    asks.add_argument("--lab", action="append", choices=sorted(trial.labs()), help="one lab; may be repeated")
+    asks.add_argument("--lab", action="append", choices=sorted(labs()), help="one lab; may be repeated")
     asks.add_argument("--out", type=Path, default=OUT, help="file with a line a trial")
     asks.add_argument("--workers", type=int, help="processes; one for each core")
     asks.add_argument("--again", metavar="LINE", help="run one trial again")
     given = asks.parse_args()
     if given.again:
         return again(given.again)
-    labs = given.lab or sorted(trial.labs())
-    seeds = range(given.first, given.first + -(-given.trials // len(labs)))
+    names = given.lab or sorted(labs())
+    seeds = range(given.first, given.first + -(-given.trials // len(names)))
+    with suppress(OSError):  # its workers inherit it
+        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     begin, count, found = time.monotonic(), 0, []
     try:
-        for line in campaign.run(labs, seeds, given.out, given.workers):
+        for line in campaign.run(names, seeds, given.out, given.workers):
             count += 1
             if line.wrong:
                 found.append(line)
                 print(f"\r{line}")
             rate = count / (time.monotonic() - begin)
-            print(f"\r{count} of {len(seeds) * len(labs)} trials, {rate:.2f}/s, {len(found)} wrong ", end="", flush=True)
+            print(f"\r{count} of {len(seeds) * len(names)} trials, {rate:.2f}/s, {len(found)} wrong ", end="", flush=True)
     except KeyboardInterrupt:
         print(f"\ninterrupted; the same command goes on from {given.out}")
     print()

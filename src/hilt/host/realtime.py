@@ -72,6 +72,22 @@ def take_rights(core: int | None = None, priority: int = PRIORITY) -> Rights:
     return rights
 
 
+def prepare() -> Rights:
+    """Lock memory and stop the garbage collector, for a thread that becomes real-time later: this takes too long for a process
+    that must answer a robot."""
+    rights = Rights(None)
+    _lock_memory(rights)
+    _stop_collector(rights)
+    return rights
+
+
+def prioritise(priority: int = PRIORITY) -> Rights:
+    """Give the calling thread a real-time priority, which takes no time."""
+    rights = Rights(None)
+    _raise_priority(rights, priority)
+    return rights
+
+
 def stay_ordinary(cores: set[int]) -> Rights:
     """Keep a loop without devices off the cores of loops with devices, and without rights that would disturb them."""
     rights = Rights(None, refused={"all": "not requested: a simulation leaves priority, locked memory and cores to devices"})

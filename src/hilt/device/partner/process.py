@@ -71,6 +71,7 @@ class Partner(LabRig):
         self._stop = _Stop(memory)
         self._runner: Task | None = None
         self._said = ""  # why the last path ended early
+        self._rights: realtime.Rights | None = None
 
     @property
     def state(self) -> int:
@@ -103,6 +104,8 @@ class Partner(LabRig):
         return do(order) or {}
 
     def _do_open(self, _: dict[str, Any]) -> None:
+        if self.file.lab.realtime:  # before the robot has to be answered
+            self._rights = realtime.prepare()
         self.open()
 
     def _do_check(self, order: dict[str, Any]) -> None:
@@ -123,7 +126,7 @@ class Partner(LabRig):
         self._go_live(bench, boxed=not gently, in_time=not gently)
 
         def run() -> None:
-            rights = realtime.take_rights() if self.file.lab.realtime else None
+            rights = realtime.prioritise() if self.file.lab.realtime else None
             try:
                 fault = loop.run(bench, self, self.clock, NoSink(), overseer=self._stop)
                 if fault is not None and fault.code != faults.REQUESTED:
@@ -173,6 +176,8 @@ class Partner(LabRig):
         if self._runner is not None:
             self._runner.join()
         self.close()
+        if self._rights is not None:
+            self._rights.release()
 
 
 @contextmanager

@@ -5,17 +5,16 @@ dry-lab 18 WRONG robot-silent | cable robot 1.6 0.2 | robot: 1 hard stops
 """
 
 import multiprocessing
-import os
 import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from hilt.lab.trials import trial
+from hilt.lab.trials.run import run as run_trial
 from hilt.lab.trials.schedule import read, written
 from hilt.lab.trials.shrink import Faults, shrunk
+from hilt.lab.trials.trial import labs as shipped
 
 LINE = re.compile(
     r"(?P<lab>\S+) (?P<seed>\d+) (?P<verdict>ok|WRONG) (?P<ends>\S*) \| (?P<faults>[^|]*?)(?: \| (?P<wrong>.*))?$"
@@ -49,14 +48,9 @@ def lines_of(path: Path) -> list[Line]:
 def one(job: tuple[str, int]) -> Line:
     """Make one trial."""
     name, seed = job
-    outcome = trial.run(trial.labs()[name], seed)
+    outcome = run_trial(shipped()[name], seed)
     wrong = " / ".join(" ".join(each.split())[:300] for each in outcome.wrong).replace("|", "¦")
     return Line(name, seed, wrong, ",".join(outcome.ends) or "-", written(outcome.faults))
-
-
-def _step_aside() -> None:
-    with suppress(OSError):
-        os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
 
 
 def run(labs: Sequence[str], seeds: Iterable[int], path: Path, workers: int | None = None) -> Iterator[Line]:
@@ -65,7 +59,7 @@ def run(labs: Sequence[str], seeds: Iterable[int], path: Path, workers: int | No
     jobs = [(lab, seed) for seed in seeds for lab in labs if (lab, seed) not in known]
     path.parent.mkdir(parents=True, exist_ok=True)
     context = multiprocessing.get_context("spawn")
-    with path.open("a") as file, context.Pool(workers or os.cpu_count(), _step_aside, maxtasksperchild=A_WORKER) as pool:
+    with path.open("a") as file, context.Pool(workers, maxtasksperchild=A_WORKER) as pool:
         for line in pool.imap_unordered(one, jobs):
             file.write(f"{line}\n")
             file.flush()
@@ -78,8 +72,8 @@ def smaller(lab: str, seed: int, faults: Faults) -> Faults:
     def law(sentences: list[str]) -> set[str]:
         return {re.sub(r"[\d.e+-]+", "#", sentence.split("\n")[0])[:60] for sentence in sentences}
 
-    broken = law(trial.run(trial.labs()[lab], seed, faults).wrong)
-    fails: Callable[[Faults], bool] = lambda less: bool(broken & law(trial.run(trial.labs()[lab], seed, less).wrong))  # noqa: E731
+    broken = law(run_trial(shipped()[lab], seed, faults).wrong)
+    fails: Callable[[Faults], bool] = lambda less: bool(broken & law(run_trial(shipped()[lab], seed, less).wrong))  # noqa: E731
     return shrunk(faults, fails) if broken else faults
 
 

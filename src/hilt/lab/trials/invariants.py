@@ -5,18 +5,16 @@ The robot judges: its emulator counts set-points that come before arming or afte
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from hilt import job
 from hilt.core.faults import InputError
 from hilt.job import Result
+from hilt.lab.trials.schedule import Fault
+from hilt.lab.trials.trial import Outcome, Trial
 from hilt.record import recording
-
-if TYPE_CHECKING:
-    from hilt.lab.trials.schedule import Fault
-    from hilt.lab.trials.trial import Outcome, Trial
 
 ROUNDING = 1e-5  # [m] of set-points in packets
 JUMP = 60.0  # [N] of a fault (disturbance.py)
@@ -25,20 +23,20 @@ HELD_UP = ("lose", "late", "swap", "flip", "cut", "cable", "stall", "hang", "fre
 OF_HILT = ("beyond the limit", "outside the workspace", "discontinuity", "limits violation", "tool speed", "limit of")
 
 
-def broken(trial: "Trial", code: int | None, outcome: "Outcome") -> list[str]:
+def broken(trial: Trial, code: int | None, outcome: Outcome) -> list[str]:
     """Return a sentence for each law that does not hold."""
     return [sentence for law in LAWS for sentence in law(trial, code, outcome)]
 
 
-def _struck(trial: "Trial", *kinds: str) -> bool:
+def _struck(trial: Trial, *kinds: str) -> bool:
     return any(fault.kind in kinds for fault in trial.faults)
 
 
-def _killed(trial: "Trial", role: str) -> bool:
+def _killed(trial: Trial, role: str) -> bool:
     return any(fault.kind == "kill" and fault.target == role for fault in trial.faults)
 
 
-def ends_in_order(trial: "Trial", code: int | None, _: "Outcome") -> Iterator[str]:
+def ends_in_order(trial: Trial, code: int | None, _: Outcome) -> Iterator[str]:
     """It ends by itself, and with a sentence instead of a traceback."""
     if trial.use.error:
         yield f"an exception: {trial.use.error.strip().splitlines()[-1]} ({trial.use.error})"
@@ -49,14 +47,14 @@ def ends_in_order(trial: "Trial", code: int | None, _: "Outcome") -> Iterator[st
             yield f"{end} is not explained in one sentence: {sentence!r}"
 
 
-def ends_with_a_reason(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+def ends_with_a_reason(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
     """Where nothing strikes, nothing stops it."""
     ends = trial.use.ends
     if not trial.faults and ends[:1] != ["done"]:
         yield f"nothing struck, but it ended with {ends}: {trial.use.sentences}"
 
 
-def leaves_nothing(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+def leaves_nothing(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
     """No socket, memory, task or process stays behind after closing."""
     if trial.use.left:
         yield f"left behind: {', '.join(trial.use.left)}"
@@ -69,14 +67,14 @@ def leaves_nothing(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str
             yield f"still running: {', '.join(beside)}"
 
 
-def sets_no_point_unarmed(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+def sets_no_point_unarmed(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
     """No set-point before arming or after the end, and none that needs more acceleration than the robot has."""
     for role, robot in trial.robots.items():
         for violation in robot.violations[:3]:
             yield f"{role}: {violation}"
 
 
-def stays_within_limits(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+def stays_within_limits(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
     """The robot never stops because of what hilt has sent."""
     for role, robot in trial.robots.items():
         why = robot.last_reason or robot.reason
@@ -84,14 +82,22 @@ def stays_within_limits(trial: "Trial", _: int | None, __: "Outcome") -> Iterato
             yield f"{role} stopped: {why}"
 
 
-def stops_softly(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+def stops_softly(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
     """Nothing is held that moves fast."""
     for role, robot in trial.robots.items():
         if robot.hard_stops:
             yield f"{role}: {robot.hard_stops} hard stops"
 
 
-def sends_within_its_own_limits(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+def answers_every_packet(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
+    """From arming to rest no answer is missing or late, unless something held it up or ended somebody."""
+    if not _struck(trial, *HELD_UP, "kill", "stranger", "push", "double"):
+        for role, robot in trial.robots.items():
+            if robot.late or robot.refused:
+                yield f"{role}: {robot.late} answers were late or missing and {robot.refused} refused, but nothing held them up"
+
+
+def sends_within_its_own_limits(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
     """The robot's set-points keep speed and workspace of the rig file, by the robot's own cycles."""
     limits = trial.rig.limits
     for role, heard in diaries(trial).items():
@@ -115,7 +121,7 @@ def sends_within_its_own_limits(trial: "Trial", _: int | None, __: "Outcome") ->
             yield f"run {number}: a command outside the workspace was sent"
 
 
-def diaries(trial: "Trial") -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
+def diaries(trial: Trial) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
     """Return what each robot has heard: times, its cycles, and positions of the set-points."""
     found = {}
     for role, robot in trial.robots.items():
@@ -129,7 +135,7 @@ def diaries(trial: "Trial") -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarra
     return found
 
 
-def records_everything(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+def records_everything(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
     """The recording has all rows, in order; or says how many are lost."""
     for number, result in enumerate(trial.use.results):
         yield from (f"run {number}: {sentence}" for sentence in _of_recording(trial, result))
@@ -139,7 +145,7 @@ def records_everything(trial: "Trial", _: int | None, __: "Outcome") -> Iterator
             yield from _cut_recording(path)
 
 
-def _of_recording(trial: "Trial", result: Result) -> Iterator[str]:
+def _of_recording(trial: Trial, result: Result) -> Iterator[str]:
     timing: dict[str, Any] = result.timing or {}
     ticks = result.rows["tick"]
     if len(ticks) and not np.array_equal(ticks, np.arange(ticks[0], ticks[0] + len(ticks))):
@@ -177,7 +183,7 @@ def _cut_recording(path: Path) -> Iterator[str]:
         yield f"{path.name}: rows are missing between others"
 
 
-def comes_to_rest(trial: "Trial", code: int | None, outcome: "Outcome") -> Iterator[str]:
+def comes_to_rest(trial: Trial, code: int | None, outcome: Outcome) -> Iterator[str]:
     """After the last set-point of a run, the robot's goes on for v²/2a at most, and for v/a and a few cycles."""
     a_most = trial.rig.lab.deceleration
     for role, (t, cycles, p) in diaries(trial).items():
@@ -204,7 +210,7 @@ def comes_to_rest(trial: "Trial", code: int | None, outcome: "Outcome") -> Itera
                 yield f"{role}: it came to rest {1e3 * time:.4g} ms after its last set-point at {speed:.4g} m/s"
 
 
-def notices(trial: "Trial", _: int | None, outcome: "Outcome") -> Iterator[str]:
+def notices(trial: Trial, _: int | None, outcome: Outcome) -> Iterator[str]:
     """What must end a run does, whatever else strikes."""
     lived = trial.lived["robot"]
     if not lived or not trial.use.ends:
@@ -216,7 +222,7 @@ def notices(trial: "Trial", _: int | None, outcome: "Outcome") -> Iterator[str]:
             yield f"{fault} did not end the run"
 
 
-def _noticed_after(trial: "Trial", fault: "Fault") -> float | None:
+def _noticed_after(trial: Trial, fault: Fault) -> float | None:
     """Return how long it may take until a fault ends the run [s]; None if it need not."""
     rig = trial.rig
     robot, sensor = (rig.of(rig.clock) if rig.other else rig).robot_section, rig.sensor_section
@@ -242,7 +248,7 @@ def _noticed_after(trial: "Trial", fault: "Fault") -> float | None:
     return None
 
 
-def does_its_job(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
+def does_its_job(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
     """Where nothing strikes, the contacts are as in space, and the ledger closes."""
     if trial.faults or not trial.use.results:
         return
@@ -256,7 +262,7 @@ def does_its_job(trial: "Trial", _: int | None, __: "Outcome") -> Iterator[str]:
         yield "the ledger has a residual that is no number"
 
 
-def _slack(trial: "Trial", end: float) -> float:
+def _slack(trial: Trial, end: float) -> float:
     """Return for how long packets or processes were held up around a stop [s]."""
     held = [fault for fault in trial.faults if fault.kind in HELD_UP]
     return sum(
@@ -273,6 +279,7 @@ LAWS = (
     sets_no_point_unarmed,
     stays_within_limits,
     stops_softly,
+    answers_every_packet,
     sends_within_its_own_limits,
     records_everything,
     comes_to_rest,

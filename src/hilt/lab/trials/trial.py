@@ -6,9 +6,8 @@
 The trial only starts things, lets the schedule strike, and looks on (invariants.py).
 """
 
-import shutil
-import tempfile
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,7 +26,6 @@ from hilt.host.virtual.network import Packet
 from hilt.host.virtual.scheduler import Stuck
 from hilt.job import Result
 from hilt.lab.dry.facility import Facility, running_facility
-from hilt.lab.trials import invariants
 from hilt.lab.trials.disturbance import Disturbance, roles_of
 from hilt.lab.trials.schedule import Fault, draw, written
 from hilt.live.mailbox import Sender
@@ -77,9 +75,7 @@ class Outcome:
     sentences: list[str] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)  # broken invariants
     seconds: float = 0.0  # of virtual time
-    ways: list[tuple[float, float, float]] = field(
-        default_factory=list
-    )  # of each stop: speed [m/s], way [m] and time [s] to rest
+    ways: list[tuple[float, float, float]] = field(default_factory=list)  # of each stop: speed [m/s]; way [m], time [s] to rest
 
     @property
     def line(self) -> str:
@@ -99,6 +95,9 @@ class Use:
     error: str = ""
 
 
+Judge = Callable[["Trial", int | None, Outcome], list[str]]  # of a trial, the exit code of hilt and how it ended
+
+
 class Trial:
     """A trial at work."""
 
@@ -115,7 +114,7 @@ class Trial:
         self.began = 0.0  # when hilt was started [s]
         self.lived: dict[str, list[list[float]]] = {"robot": [], "robot2": []}  # when each was live: begin and end [s]
 
-    def run(self) -> Outcome:
+    def run(self, judge: "Judge") -> Outcome:
         outcome = Outcome(self.lab.name, self.seed, self.faults)
         virtual = self.virtual
         try:
@@ -134,7 +133,7 @@ class Trial:
                 outcome.seconds = (virtual.scheduler.now - begin) / 1e9
                 with suppress(InputError):
                     facility.status()  # what the robots have heard is written
-                outcome.wrong += invariants.broken(self, child.poll(), outcome)
+                outcome.wrong += judge(self, child.poll(), outcome)
         except (Stuck, InputError) as error:
             outcome.wrong.append(f"{type(error).__name__}: {error}")
         outcome.wrong += [f"nobody caught: {crash.strip().splitlines()[-1]} ({crash})" for crash in virtual.crashes]
@@ -220,13 +219,3 @@ class Trial:
         if role == "robot2":
             rig = getattr(rig, "_partner", None)
         return OFF if rig is None else int(rig.state)
-
-
-def run(lab: Lab, seed: int, faults: tuple[Fault, ...] | None = None) -> Outcome:
-    """Run one trial, with the faults of its seed or with others."""
-    folder = Path(tempfile.mkdtemp(prefix="hilt-trial-"))
-    try:
-        (folder / "runs").mkdir()
-        return Trial(lab, seed, faults, folder).run()
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
