@@ -6,10 +6,7 @@ import select
 import signal
 import traceback
 
-import pytest
-
 US, STRANGER = 12345, 12346
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
 def call(user, function, *arguments, seconds=30.0, **environment):

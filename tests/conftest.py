@@ -1,5 +1,6 @@
 """Shared by all tests: run a shipped scenario with changes."""
 
+import os
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -26,32 +27,12 @@ settings.load_profile("hilt")
 # decide what is drawn. A failure must be reproducible.
 providers._get_local_constants = Constants
 
-# Few tests, but minutes together: started last, every other worker would wait for them.
-LONG = (
-    "fuzz/test_fuzz.py",
-    "contract/test_sweeps.py",
-    "contract/test_reports.py",
-    "contract/test_valid_scenarios.py",
-    "reproduce/test_pages.py",
-    "sweeps/test_cuda.py",
-    "contract/test_station.py",
-    "compiled/test_compiled.py",
-    "e2e/test_lab_asks.py",
-    "record/test_bounded.py",
-    "sweeps/test_dask.py",
-    "cockpit/test_cockpit_maps.py",
-    "analysis/test_tosses.py",
-    "e2e/test_show.py",
-    "e2e/test_cli.py",
-    "e2e/test_examples.py",
-    "compiled/test_inner.py",
-    "cockpit/test_cockpit_server.py",
-)
-
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    places = {f"tests/{name}": place for place, name in enumerate(LONG)}
-    items.sort(key=lambda item: places.get(item.nodeid.partition("::")[0], len(LONG)))
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)  # started last, every other worker would wait for them
+    for item in items:
+        if item.get_closest_marker("root") and os.geteuid() != 0:
+            item.add_marker(pytest.mark.skip(reason="only root can become another user"))
 
 
 def _simulate(name: str, *changes: str) -> Result:

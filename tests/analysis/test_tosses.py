@@ -11,6 +11,8 @@ import pytest
 from hilt.analysis.tosses import errors, find
 from hilt.dynamics.thrown_body import Table, ThrownBody, box_corners, throw
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 RATE = 148.0
 CORNERS = box_corners(0.0524, 0.0524, 0.0524)

@@ -17,6 +17,8 @@ from hilt.cockpit.gate import Log, Plate
 from hilt.cockpit.helm import Helm
 from hilt.core import clock
 
+pytestmark = pytest.mark.wall
+
 TOKEN = "the-token-of-these-tests"
 PATIENCE = 20.0  # [s]
 LARGE = 16 << 20  # [B] of a file larger than any buffer

@@ -27,7 +27,7 @@ from hilt.host.shared import Segment
 from hilt.live.ring import RingReader
 from tests.cockpit.cockpit_peers import PATIENCE, TOKEN, server, station, wait_for
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")
+pytestmark = [pytest.mark.wall, pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")]
 SECRET = "not for everybody"
 NAME = f"gate-{os.getpid()}"
 

@@ -22,7 +22,11 @@ from hilt.sweeps.making import Request, over_of
 from hilt.sweeps.table import Plan, Table
 from tests.cockpit.cockpit_peers import TOKEN, descendants, kill, server, station, wait_for
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.wall,
+    pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it"),
+]
 _number = itertools.count()
 MASS, SPEED = {"key": "body.mass", "values": "20..80 kg:4"}, {"key": "body.velocity.0", "values": "5,10,20 mm/s"}
 COMPILED = 200.0  # [s] for the answer of a process that has to be compiled first, after everything else

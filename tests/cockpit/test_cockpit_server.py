@@ -29,7 +29,11 @@ from hilt.record.recording import load
 from hilt.systems.freefloat.views.presets import PRESETS
 from tests.cockpit.cockpit_peers import kill, server, station, wait_for
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.wall,
+    pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it"),
+]
 _number = itertools.count()
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from hilt.compiled import private, reach
-from tests.another_user import US, call, needs_root
+from tests.another_user import US, call
+
+pytestmark = pytest.mark.long
 
 ALL = sorted(reach.PACKAGE.rglob("*.py"))
 
@@ -153,7 +155,7 @@ def test_a_private_folder_is_owned_and_closed(tmp_path):
     assert private.objection(link) != ""
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make another user's folder")
+@pytest.mark.root
 def test_a_strangers_folder_is_refused(tmp_path):
     theirs = tmp_path / "theirs"
     theirs.mkdir(mode=0o755)
@@ -164,7 +166,7 @@ def test_a_strangers_folder_is_refused(tmp_path):
     assert "another user" in private.objection(inside)
 
 
-@needs_root
+@pytest.mark.root
 def test_a_parent_that_a_group_of_several_can_write_is_refused():
     """A member of the group can put another folder in place of ours; a group is ours alone only if it has our name."""
     with tempfile.TemporaryDirectory() as name:  # not in pytest's own folders, which another user cannot enter

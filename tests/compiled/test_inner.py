@@ -9,6 +9,8 @@ import pytest
 
 from hilt.compiled import jit
 
+pytestmark = pytest.mark.long
+
 PROGRAM = """
 import numpy as np
 from hilt.compiled import jit, jit_apart

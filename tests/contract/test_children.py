@@ -13,6 +13,8 @@ from hilt.live import station
 from hilt.live.recorder import RecorderProcess
 from hilt.live.ring import RingWriter
 
+pytestmark = pytest.mark.wall
+
 ROOT = Path(hilt.__file__).parent
 PLANTED = ("hilt", "numpy", "json", "struct", "socket", "pydantic", "sitecustomize")
 

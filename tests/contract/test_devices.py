@@ -23,6 +23,8 @@ from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.device.rsi.settings import RsiSettings
 
+pytestmark = pytest.mark.wall
+
 CALIBRATION = ft.Calibration(1e6, 1e6)
 LONG = 20.0  # [s], only reached if something is broken
 LOAD = ((10.0, -20.0, 30.0), (1.0, 2.0, -3.0))

@@ -43,7 +43,7 @@ RIG = DRY_RIG.model_copy(
 STIFFNESS, FREE_WAY = 176.275e3, 0.010  # of docking's table1: gap 15 mm, rod 5 mm
 LONG = 60.0  # [s], only reached if something is broken
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")
+pytestmark = [pytest.mark.wall, pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")]
 
 
 def until(condition):

@@ -18,8 +18,10 @@ from hilt.host import runtime, shared
 from hilt.live import mailbox, ring
 from hilt.live.mailbox import Mailbox, Sender, Watcher
 from hilt.live.ring import RingReader
-from tests.another_user import STRANGER, US, call, needs_root
+from tests.another_user import STRANGER, US, call
 from tests.patience import within
+
+pytestmark = pytest.mark.wall
 
 SHM = Path("/dev/shm")
 PLAIN = f"hilt-{US}"
@@ -81,7 +83,7 @@ def round_trip():
 EXPECTED = (["round-trip"], [mailbox.STOP], [])
 
 
-@needs_root
+@pytest.mark.root
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_strangers_names_in_shared_memory_disturb_nobody(shm, kind):
     call(STRANGER, plant, shm / "hilt-x.mail", kind)
@@ -89,7 +91,7 @@ def test_a_strangers_names_in_shared_memory_disturb_nobody(shm, kind):
     assert call(US, round_trip) == EXPECTED
 
 
-@needs_root
+@pytest.mark.root
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_stranger_who_takes_our_name_locks_nobody_out(shm, kind):
     call(STRANGER, plant, shm / PLAIN, kind)
@@ -99,7 +101,7 @@ def test_a_stranger_who_takes_our_name_locks_nobody_out(shm, kind):
     assert len([path for path in shm.glob(f"{PLAIN}-*") if path.lstat().st_uid == US]) == 1
 
 
-@needs_root
+@pytest.mark.root
 def test_a_link_to_a_folder_of_ours_is_not_our_folder(shm):
     """A stranger must not choose which of our folders is used."""
     ours = shm / f"elsewhere-{US}"  # as good as any: closed, ours, in memory
@@ -116,7 +118,7 @@ def names_and_modes():
         return [(str(path), path.stat().st_mode, path.parent.stat().st_mode) for path in shared.left("private*")]
 
 
-@needs_root
+@pytest.mark.root
 def test_nobody_else_can_look_into_shared_memory(shm):
     ((_, file, folder),) = call(US, names_and_modes)
     assert stat.S_IMODE(file) == 0o600
@@ -125,7 +127,7 @@ def test_nobody_else_can_look_into_shared_memory(shm):
         call(STRANGER, os.listdir, shm / PLAIN)
 
 
-@needs_root
+@pytest.mark.root
 @pytest.mark.parametrize("mode", [0o755, 0o770, 0o777])
 def test_a_folder_that_others_can_enter_is_not_taken(shm, mode):
     (shm / PLAIN).mkdir()
@@ -137,7 +139,7 @@ def test_a_folder_that_others_can_enter_is_not_taken(shm, mode):
     assert call(US, round_trip) == EXPECTED
 
 
-@needs_root
+@pytest.mark.root
 def test_the_session_folder_comes_first_if_it_is_ours_and_in_memory(shm, tmp_path):
     inside = shm / f"run-user-{US}"
     inside.mkdir(mode=0o700)
@@ -154,7 +156,7 @@ def test_the_session_folder_comes_first_if_it_is_ours_and_in_memory(shm, tmp_pat
         assert Path(path).parent == shm / PLAIN
 
 
-@needs_root
+@pytest.mark.root
 def test_the_other_folder_is_used_when_the_session_folder_is_full(shm, tmp_path):
     mount = ["mount", "-t", "tmpfs", "-o", f"size=4k,mode=0700,uid={US}", "tmpfs", str(tmp_path)]
     if subprocess.run(mount, capture_output=True).returncode:
@@ -212,7 +214,7 @@ def file_of_another_user(path, whole):
     os.chown(path, STRANGER, STRANGER)
 
 
-@needs_root
+@pytest.mark.root
 @pytest.mark.parametrize("writable", [False, True])
 @pytest.mark.parametrize("odd", [link_to_a_segment, large_folder, file_of_another_user])
 def test_only_a_file_of_our_own_is_opened(shm, odd, writable):

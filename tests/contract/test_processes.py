@@ -31,7 +31,7 @@ ORIGIN = {"system": "freefloat", "scenario": "{}", "row": json.dumps(describe(RO
 PATIENCE = 60.0  # [s] before a test gives up waiting
 _number = itertools.count()
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")
+pytestmark = [pytest.mark.wall, pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")]
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ from hilt.report import comparison, numbers, page
 from hilt.report.figure import Picture
 from tests.report.layout import fingerprint, problems
 
+pytestmark = pytest.mark.long
+
 SHIPPED = [(name, each) for name, system in registry.systems().items() for each in system.scenario_files]
 
 # Figures and words that a scenario's report must have, whatever else it shows.

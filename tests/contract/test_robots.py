@@ -15,6 +15,8 @@ from hilt.core.signals import POSE, TWIST
 from hilt.device.joints.space import JointSpace
 from hilt.lab.dry.robot import KINDS
 
+pytestmark = pytest.mark.wall
+
 DRIVERS = [name for name in registry.names("robots") if registry.shipped("robots", name)]
 PANDA = {"urdf": "panda.urdf", "base": "link0", "tip": "link8", "posture": [0.1, -0.5, 0.2, -2.2, 0.1, 1.8, 0.8]}
 CASES = {  # driver, and the keys that it needs or that make it patient

@@ -10,6 +10,8 @@ from hilt.core import registry, scenario
 from hilt.core.signals import LOOP, leaves, whole
 from tests.spoiling import spoil
 
+pytestmark = pytest.mark.bounds
+
 # In the scenario that covers most of a system; with HILT_STAGES=all in every one. The two large systems are not compiled again
 # for the bounds checks, which takes minutes; the other two are, but only for them.
 SHOWN = {"aerial": ("handover",), "docking": ("oblique", "twin"), "freefloat": ("capture",), "payload": ("hils-2", "bilateral")}

@@ -16,6 +16,8 @@ from hilt.live.mailbox import LIVE, READY, STOPPED, Sender
 from hilt.live.ring import RingReader
 from hilt.record import recording
 
+pytestmark = [pytest.mark.long, pytest.mark.wall]
+
 PATIENCE = 20.0  # s, on a busy machine
 
 

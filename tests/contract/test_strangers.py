@@ -29,6 +29,8 @@ from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.device.rsi.settings import RsiSettings
 
+pytestmark = pytest.mark.wall
+
 LONG = 20.0  # [s], only reached if something is broken
 HERE = Place(p=(0.0, 0.0, 0.0), q=(1.0, 0.0, 0.0, 0.0))
 FAR = (2.0, 0.5, 0.5)  # the robot's position according to strangers

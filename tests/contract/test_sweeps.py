@@ -25,7 +25,7 @@ from tests.contract.valid_scenarios import GENERATORS, scenario_of
 ASKED = os.environ.get("HILT_SWEEPS")
 HANDFUL = {"aerial": 4, "docking": 4, "freefloat": 16, "payload": 4}
 
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
+pytestmark = pytest.mark.long
 
 
 def valid(system, count):

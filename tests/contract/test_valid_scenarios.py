@@ -16,7 +16,7 @@ from tests.sentences import sentences
 COUNT = int(os.environ.get("HILT_SCENARIOS", "40"))
 ONCE_BROKEN = {"payload": (237, 1370)}
 
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
+pytestmark = pytest.mark.long
 
 
 @pytest.mark.parametrize("system", GENERATORS)

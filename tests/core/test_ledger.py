@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from hilt.core import ledger
 from hilt.core.signals import PORT
 
+pytestmark = pytest.mark.uncompiled
+
 number = st.floats(-100.0, 100.0)
 
 

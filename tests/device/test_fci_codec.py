@@ -14,8 +14,9 @@ from hilt.core.signals import POSE
 from hilt.device.fci import codec
 from hilt.maths import so3
 
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-FUZZ = int(os.environ.get("HILT_FUZZ", "300" if PLAIN else "5000"))
+pytestmark = pytest.mark.bounds
+
+FUZZ = int(os.environ.get("HILT_FUZZ", "5000"))
 COMMAND = struct.Struct("<Q7d7d16d6d2d??7d?")
 STATE = struct.Struct("<Q320fBB41B41BBf")  # 320 numbers, two modes, errors now and at the last reflex, mode, success rate
 ANGLES, POSES = codec.JOINT_POSITION, codec.CARTESIAN_POSITION

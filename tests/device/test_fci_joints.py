@@ -32,6 +32,8 @@ from tests.contract.test_devices import LONG, until
 from tests.device.jointed import ARMS
 from tests.device.test_fci_robot import AWAY, HAND, HERE, Hilt, soon
 
+pytestmark = pytest.mark.wall
+
 DT, N = codec.CYCLE, codec.JOINTS
 KEEP = math.exp(-DT / shape.BLEND)
 

@@ -24,6 +24,8 @@ from tests.device.jointed import ARMS
 from tests.device.test_peers import own_address, run
 from tests.peers import python_with
 
+pytestmark = pytest.mark.alone
+
 HERE = Place(p=(0.0, 0.0, 0.0), q=(1.0, 0.0, 0.0, 0.0))
 LONG = 60.0  # [s]
 LOST = "communication_constraints_violation"

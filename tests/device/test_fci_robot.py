@@ -27,6 +27,8 @@ from hilt.device.placed import Place
 from hilt.maths import so3
 from tests.contract.test_devices import LONG, until
 
+pytestmark = pytest.mark.wall
+
 HERE = Place(p=(0.0, 0.0, 0.0), q=(1.0, 0.0, 0.0, 0.0))
 AWAY = Place(p=(0.5, -0.25, 0.1), q=(0.5, 0.5, 0.5, 0.5))
 HAND = Place(p=(0.0, 0.0, 0.2), q=(0.0, 1.0, 0.0, 0.0))

@@ -24,6 +24,8 @@ from tests.contract.test_devices import LONG, until
 from tests.device.jointed import settings
 from tests.device.test_rtde_robot import AWAY, HAND, HERE, Hilt
 
+pytestmark = pytest.mark.wall
+
 KINDS = ("rtde", "rsi-relative", "rsi-absolute")
 CYCLES = {"rtde": 0.008, "rsi-relative": 0.012, "rsi-absolute": 0.012}  # the slow ones: nothing here is about speed
 

@@ -4,10 +4,13 @@ import os
 import random
 import struct
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hilt.device.netft import codec
+
+pytestmark = pytest.mark.bounds
 
 CALIBRATION = codec.Calibration(counts_per_force=1e6, counts_per_torque=2e6)
 FUZZ = int(os.environ.get("HILT_FUZZ", "20000"))

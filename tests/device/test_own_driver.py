@@ -15,6 +15,8 @@ from hilt.device.live_rig import LabRig
 from hilt.live import mailbox, station
 from tests.another_user import STRANGER
 
+pytestmark = pytest.mark.wall
+
 DRY_LAB = (Path(__file__).parents[2] / "rigs" / "dry-lab.toml").read_text()
 DRIVER = """
 from pathlib import Path

@@ -16,8 +16,9 @@ from hilt.device import frames
 from hilt.device.rsi import codec, scan
 from hilt.device.rsi.response import Response
 
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-FUZZ = int(os.environ.get("HILT_FUZZ", "300" if PLAIN else "20000"))
+pytestmark = pytest.mark.bounds
+
+FUZZ = int(os.environ.get("HILT_FUZZ", "20000"))
 
 ROB = b"""<Rob TYPE="KUKA">
   <RIst X="1620.5" Y="-0.25" Z="1910.0" A="90.0" B="0.0" C="-180.0"/>

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from hilt.device.rtde import codec, fields, script
 
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-FUZZ = int(os.environ.get("HILT_FUZZ", "300" if PLAIN else "20000"))
+FUZZ = int(os.environ.get("HILT_FUZZ", "20000"))
 TYPES = ("DOUBLE", "VECTOR6D", "UINT32", "INT32", "BOOL", "UINT8", "UINT64", "VECTOR6INT32", "VECTOR3D", "VECTOR6UINT32")
 NUMBER = st.floats(allow_nan=False, allow_infinity=False)
 VALUES = {

@@ -23,6 +23,8 @@ from hilt.device.rtde.settings import RtdeForceSettings, RtdeSettings
 from hilt.maths import so3
 from tests.contract.test_devices import LONG, until
 
+pytestmark = pytest.mark.wall
+
 CYCLE = 0.008
 HERE = Place(p=(0.0, 0.0, 0.0), q=(1.0, 0.0, 0.0, 0.0))
 AWAY = Place(p=(0.5, -0.25, 0.1), q=(0.5, 0.5, 0.5, 0.5))

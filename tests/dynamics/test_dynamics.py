@@ -11,6 +11,8 @@ from hilt.dynamics.integrators import CODES
 from hilt.dynamics.rotation import ROTATION, angular_velocity, free_rule, rotation_step
 from hilt.dynamics.translation import TRANSLATION, controller_velocity, translation_step
 
+pytestmark = pytest.mark.uncompiled
+
 T, MASS = 0.1, 30.0
 force = st.floats(-100.0, 100.0)
 

@@ -1,7 +1,5 @@
 """MuJoCo from compiled code: the same bytes as from Python, and a state that belongs to the record alone."""
 
-import os
-
 import mujoco
 import numpy as np
 import pytest
@@ -27,7 +25,6 @@ XML = """
 BODY = multibody.load(XML)
 STATE = record(numbers=BODY.state_size, six=6, jacobian=6 * BODY.nv)
 STEPS = 1000
-quick = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 
 
 @jit
@@ -160,7 +157,6 @@ def test_the_same_text_is_the_same_model():
     assert multibody.load(XML.replace("300", "301")) is not BODY
 
 
-@quick
 def test_steps_allocate_nothing():
     x, p = start()
     counts = []
@@ -173,7 +169,6 @@ def test_steps_allocate_nothing():
     assert counts[1] == counts[2] == 0
 
 
-@quick
 def test_the_machine_code_can_be_kept():
     """Numba refuses to cache what holds a pointer; then every start of the program would compile again."""
     x, p = start()

@@ -50,6 +50,7 @@ _started: set[str] = set()  # stations; others on this machine are not ours
 
 expect.set_options(timeout=LONG * 1e3)
 needs_browser = [
+    pytest.mark.browser,
     pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it"),
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: sh tools/browser.sh"),
     pytest.mark.skipif(not BUILT, reason="the page is not built: sh tools/build_page.sh"),

@@ -12,6 +12,8 @@ import pytest
 from hilt.cockpit import PAGE
 from tests.e2e.command import here, hilt
 
+pytestmark = pytest.mark.long
+
 
 def result(folder, *arguments):
     done = hilt(folder, "run", "freefloat", *arguments, "--json")

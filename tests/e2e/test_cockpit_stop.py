@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.e2e.cockpit import browser, busy, dry_lab, needs_browser, quick, server
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.alone]
 
 TRIALS = 3
 

@@ -8,6 +8,8 @@ from hilt import job
 from hilt.lab.dry.facility import running_facility
 from tests.e2e.lab import live_run, patient_rig
 
+pytestmark = pytest.mark.alone
+
 RIG = Path(__file__).parents[2] / "rigs" / "dry-lab-aerial.toml"
 QUICK = ("hand.start=4 s", "hand.handover=7 s", "hand.release=9 s", "loop.duration=13 s")  # the bias is taken before 2 s
 

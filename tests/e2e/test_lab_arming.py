@@ -23,7 +23,10 @@ from tests.e2e.lab import LONG, Run, until
 from tests.e2e.test_lab_cli import rig_file
 from tests.e2e.test_lab_faults import kill_recorder
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="terminals, signals and shared memory as Linux has them")
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(sys.platform != "linux", reason="terminals, signals and shared memory as Linux has them"),
+]
 
 
 @pytest.fixture

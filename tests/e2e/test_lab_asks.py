@@ -12,6 +12,8 @@ from hilt.lab.dry.facility import Facility
 from tests.e2e.command import hilt
 from tests.e2e.test_lab_cli import rig_file
 
+pytestmark = [pytest.mark.long, pytest.mark.wall]
+
 ASK = ('arm = "run"', 'arm = "ask"')
 MOVES = {"identify": "robot", "calibrate": "tool"}
 

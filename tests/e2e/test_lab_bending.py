@@ -18,6 +18,8 @@ from hilt.lab.compliance import Tapping
 from hilt.lab.dry.facility import running_facility
 from tests.e2e.lab import as_in_space, live_run, patient_rig
 
+pytestmark = pytest.mark.alone
+
 GAP = "frames.gap=15 mm"
 TRUTH = ("robot.stiffness=0.5 N/um", "robot.mode_frequency=12 Hz", "robot.mode_damping_ratio=0.05")
 CONTACT = ("prior.stiffness_error=0.3", "prior.surface_error=0.5 mm")  # the beliefs about the frames are wrong

@@ -16,6 +16,8 @@ from hilt.device.netft.codec import Calibration
 from hilt.device.netft.emulator import NetFTBox
 from tests.e2e.command import hilt
 
+pytestmark = pytest.mark.alone
+
 RIG = (Path(__file__).parents[2] / "rigs" / "dry-lab.toml").read_text()
 
 

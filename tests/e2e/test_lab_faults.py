@@ -24,6 +24,8 @@ from hilt.live.overseer import Overseer
 from hilt.record import recording
 from tests.e2e.lab import PERIOD, Run, until
 
+pytestmark = pytest.mark.lab
+
 WITHIN = 250  # ticks: a second, after which every fault must have ended the run; the slowest is found after half of that
 
 

@@ -15,6 +15,8 @@ from tests.e2e.lab import patient_rig, stop
 from tests.peers import ROOT, node_with
 from tests.stream.streamed import place, streamed, wanted
 
+pytestmark = pytest.mark.lab
+
 FOLDER = ROOT / "tests" / "stream" / "foxglove"
 LONG = 60.0
 FAR = "frames.gap='60 mm'"  # nothing is touched within these runs: a host that stalls in a contact would end them

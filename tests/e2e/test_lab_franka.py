@@ -13,6 +13,8 @@ from hilt.lab.dry.facility import running_facility
 from hilt.record import recording
 from tests.e2e.lab import live_run, patient_rig
 
+pytestmark = pytest.mark.alone
+
 RIG = Path(__file__).parents[2] / "rigs" / "dry-lab-franka.toml"
 SHORT = ("frames.gap=15 mm", "collisions=2", "compensate.method=twin")
 PERIOD = 0.001

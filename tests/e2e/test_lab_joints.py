@@ -11,6 +11,8 @@ from hilt.device.placed import pose_of
 from hilt.lab.dry.facility import running_facility
 from tests.e2e.lab import live_run, patient_rig
 
+pytestmark = pytest.mark.lab
+
 RIG, FRANKA = rigfile.find("dry-lab-ur-joints"), rigfile.find("dry-lab-franka-joints")
 STOP = 50  # set-points; a stop from 20 mm/s at 1 m/s² takes 20 ms, ten of them
 TRIES = 3  # without commands a robot continues with its last acceleration: after a stall of the host there may be a reflex

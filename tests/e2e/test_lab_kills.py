@@ -42,7 +42,10 @@ WHEN = ("connecting", "ready", "live", "late")
 PAUSES = (0.05, 0.3, 1.2)  # s: unnoticed, noticed, and longer than the timeout of robot and sensor
 SHORT = ("--set", "collisions=1000", "--set", "loop.duration=2 s")
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory and signals as Linux has them")
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(sys.platform != "linux", reason="shared memory and signals as Linux has them"),
+]
 
 # The command line, many commands in one process: starting Python takes longer than a run.
 COMMANDS = """

@@ -20,7 +20,7 @@ LATE = 5
 RUNS = ("collisions=1000", "loop.duration='300 s'")  # ended by a request
 CALM = ("collisions=1000", "loop.duration='2 s'")
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="cores and locks as Linux has them")
+pytestmark = [pytest.mark.alone, pytest.mark.skipif(sys.platform != "linux", reason="cores and locks as Linux has them")]
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_a_live_loop_has_its_own_core(loop, facility, tmp_path):
         assert said[words].count("\n") == 1
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give another user's process a priority")
+@pytest.mark.root
 def test_a_strangers_real_time_process_keeps_its_core():
     stranger = subprocess.Popen(["/bin/sleep", "600"], user=12345, group=12345, cwd="/")
     try:

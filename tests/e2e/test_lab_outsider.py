@@ -17,6 +17,8 @@ from tests.another_user import US
 from tests.contract.test_neighbours import clear
 from tests.e2e.outsider import outsider
 
+pytestmark = pytest.mark.alone
+
 RIG = Path(__file__).parents[2] / "rigs" / "dry-lab.toml"
 NO_CACHE = re.compile(r"hilt: compiled code is not kept, .*; set XDG_CACHE_HOME to a folder that only you can write to\n")
 

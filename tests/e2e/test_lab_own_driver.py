@@ -9,6 +9,8 @@ import pytest
 from hilt import job
 from hilt.device import rigfile
 
+pytestmark = pytest.mark.alone
+
 ROOT = Path(__file__).parents[2]
 
 

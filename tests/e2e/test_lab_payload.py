@@ -21,6 +21,8 @@ from hilt.live.session import Session
 from hilt.record import recording
 from tests.e2e.lab import PERIOD, hurry, kill_while_live, live_run, straight, until
 
+pytestmark = pytest.mark.alone
+
 ASKED = os.environ.get("HILT_PAYLOAD", "")
 WHOLE = ()
 SHORT = ("link.delay=0.5 s", "operator.start=0 s", "operator.duration=3 s", "loop.duration=5 s")

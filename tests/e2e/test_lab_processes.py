@@ -30,7 +30,10 @@ LATE = MARGIN / PERIOD  # the same, counted by the robot: answers that it did no
 GOES_ON = ("collisions=1000", "loop.duration='1.6 s'")
 ENDS = ("collisions=1000", "loop.duration='20 s'")
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="shared memory and signals as Linux has them")
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(sys.platform != "linux", reason="shared memory and signals as Linux has them"),
+]
 
 READER = """
 import sys

@@ -15,6 +15,8 @@ from tests.contract.test_strangers import FLOOD, Poser, packet
 from tests.e2e.lab import Run, until
 from tests.e2e.test_lab_faults import check_contact, switch
 
+pytestmark = pytest.mark.lab
+
 ONE = ["collisions=1"]
 
 

@@ -5,10 +5,14 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 import hilt
 from hilt import job
 from hilt.live.session import Session
 from tests.e2e.lab import SHORT
+
+pytestmark = pytest.mark.lab
 
 ROOT = Path(hilt.__file__).parent
 PAGE = ROOT.parents[1] / "docs" / "architecture.md"

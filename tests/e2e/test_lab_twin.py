@@ -1,10 +1,13 @@
 """The twin over real protocols: robot and sensor are emulated, drivers and loop are real, the robot checks its set-points."""
 
 import numpy as np
+import pytest
 
 from hilt import job
 from hilt.lab.dry.facility import running_facility
 from tests.e2e.lab import as_in_space, live_run, patient_rig
+
+pytestmark = pytest.mark.alone
 
 GAP = "frames.gap=15 mm"
 # What `hilt identify robot` writes for this robot, here a few per cent wrong.

@@ -21,6 +21,8 @@ from hilt.live.session import Session
 from tests.e2e.lab import PERIOD, hurry, kill_while_live, live_run, straight, until
 from tests.e2e.test_lab_twin import as_in_space
 
+pytestmark = pytest.mark.alone
+
 GAP = "frames.gap=15 mm"
 ALL = os.environ.get("HILT_ROBOTS") == "all"
 

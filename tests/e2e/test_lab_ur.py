@@ -12,6 +12,8 @@ from hilt.lab import identify
 from hilt.lab.dry.facility import running_facility
 from tests.e2e.lab import live_run, patient_rig
 
+pytestmark = pytest.mark.alone
+
 GAP = "frames.gap=15 mm"
 CYCLE, SERVOJ = 0.002, 0.034  # s: a set-point is read in the cycle after it was sent
 TRIES = 3  # a host that takes cycles from robot or loop can spoil a fit or a contact

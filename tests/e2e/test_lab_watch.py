@@ -16,6 +16,8 @@ from hilt.device.course import BLEND
 from hilt.record import recording
 from tests.e2e.lab import PERIOD, Run
 
+pytestmark = pytest.mark.lab
+
 WIDE = {"tracking_tolerance": 0.5, "tracking_angle": 1.0}
 NARROW = ("limits.workspace_min=[-0.2, -0.002, -0.05]", "limits.workspace_max=[0.2, 0.002, 0.05]")
 

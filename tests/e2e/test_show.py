@@ -11,6 +11,8 @@ from hilt.record.recording import Recorder, stored
 from hilt.report import page
 from tests.e2e.command import here as hilt
 
+pytestmark = pytest.mark.long
+
 FIGURES = {"p50": 20.0, "p99": 73.0, "p999": 90.0, "max": 321.0}
 TIMING = {
     "rate_hz": 250.0,

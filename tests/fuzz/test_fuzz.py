@@ -18,6 +18,8 @@ import pytest
 
 from tests.fuzz.worker import MEMORY
 
+pytestmark = pytest.mark.long
+
 INPUTS = int(os.environ.get("HILT_FUZZ", "2000"))
 WORKERS = 2
 MOST = 5000  # inputs for one process
@@ -61,7 +63,6 @@ def ranges() -> list[tuple[int, int]]:
     return [*itertools.pairwise(edges)][::-1]
 
 
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="runs whole systems")
 def test_mutated_input_ends_in_a_result_or_in_one_sentence():
     waiting, running = ranges(), []
     outcomes: Counter[str] = Counter()

@@ -16,6 +16,8 @@ from hilt.host import machine, realtime
 from hilt.lab import doctor
 from hilt.report import timing
 
+pytestmark = pytest.mark.wall
+
 
 def state():
     policy = os.sched_getscheduler(0) & ~os.SCHED_RESET_ON_FORK  # the mark may stay with the unprivileged

@@ -10,6 +10,8 @@ from hilt.host.seqlock import SeqLock
 from hilt.plant import joystick
 from hilt.plant.joystick import Joystick
 
+pytestmark = pytest.mark.wall
+
 
 def test_looking_for_what_runs_takes_nothing_away():
     name = f"looked-at-{os.getpid()}.ring"

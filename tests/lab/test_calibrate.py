@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import os
 import socket
 import tomllib
 
@@ -25,7 +24,8 @@ from hilt.lab.calibrate import SAMPLES, identify_tool
 from hilt.maths.quintic import quintic_positions
 from hilt.sense.tool_load import GRAVITY, TOOL_LOAD, ToolLoad, pack_load, unload
 
-needs_compiler = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
+pytestmark = pytest.mark.wall
+
 MASS, CENTRE = 2.0, np.array([0.01, -0.02, 0.12])
 BIAS = np.array([3.0, -1.0, 8.0, 0.1, 0.2, -0.3])
 NOISE, TORQUE_NOISE = 0.3, 0.015  # [N], [N·m]: 0.3 N at 50 mm
@@ -189,7 +189,6 @@ def test_the_attitude_of_the_sensor_may_stand_in_the_table_of_a_system(system):
         both.setting("sensor.attitude", None)
 
 
-@needs_compiler
 def test_calibrate_uses_the_attitude_of_the_systems_table(monkeypatch):
     """Checks only which attitude the load is computed with, not what is sent and measured."""
     turned, used = [math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0], []
@@ -240,7 +239,6 @@ def emulated_rig(robot_port, sensor_port, limits=LIMITS):
     )
 
 
-@needs_compiler
 def test_the_tool_of_an_emulated_robot_is_found(tmp_path):
     """4 poses of 20° at most, 100 samples each: 6 g and 0.4 mm (1 σ) by the formulas, so 2 % and 3 mm never fail by chance."""
     rng, port = np.random.default_rng(8), free_port()
@@ -272,7 +270,6 @@ def test_the_tool_of_an_emulated_robot_is_found(tmp_path):
     assert written.centre_of_mass == pytest.approx(tool.centre_of_mass, abs=1e-7)
 
 
-@needs_compiler
 def test_a_load_beyond_its_limit_stops_the_robot_softly():
     port = free_port()
     with (

@@ -44,7 +44,7 @@ LIMITS = {
 }
 HERE, BASE = ({"p": place, "q": [1, 0, 0, 0]} for place in ([0, 0, 0], [-1, 0, -1]))
 
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
+pytestmark = pytest.mark.wall
 
 
 def offsets(length=0.09, turn=0.0, cycle=T):

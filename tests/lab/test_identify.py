@@ -27,6 +27,8 @@ from hilt.plant.robot import ROBOT, Robot, RobotResponse
 from hilt.systems.docking.docking import DOCKING
 from hilt.systems.docking.servo import SERVO
 
+pytestmark = pytest.mark.lab
+
 T = 0.004
 REACH, SPEED, ACCELERATION = 0.01, 0.05, 5.0
 

@@ -20,6 +20,8 @@ from hilt.lab import doctor
 from hilt.live import cores
 from hilt.live.session import Session
 
+pytestmark = pytest.mark.wall
+
 HOLD = """
 import time
 from hilt.host import claims

@@ -27,6 +27,8 @@ from hilt.live.mailbox import (
 )
 from hilt.record import letters
 
+pytestmark = pytest.mark.wall
+
 _number = itertools.count()
 
 

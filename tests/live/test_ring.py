@@ -15,6 +15,8 @@ from hilt.core.faults import InputError
 from hilt.host import shared
 from hilt.live.ring import RingReader, RingWriter, describe, rings, type_from
 
+pytestmark = pytest.mark.wall
+
 ROW = signals.row_type(("X_WB_cmd", "F_So_S", "k_hat"))
 CAPACITY = 16
 PATTERN = np.arange(ROW.itemsize).astype(np.uint8)

@@ -1,7 +1,6 @@
 """A serial chain against MuJoCo's own kinematics, and the laws of the resolved rates."""
 
 import math
-import os
 
 import mujoco
 import numpy as np
@@ -21,7 +20,6 @@ TOOL, TOOL_Q = (0.02, 0.0, 0.15), (0.8, 0.0, 0.6, 0.0)
 HOME = np.array([0.1, 0.6, -0.2, 1.6, 0.1, -0.8, 0.3])
 BASE_P, BASE_Q = (0.3, -0.2, 0.5), (0.5, 0.5, -0.5, 0.5)
 LIMITS = [(-2.9, 2.9), (-2.0, 2.0)] * 4
-compiled_only = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
 angles = st.lists(st.floats(-2.8, 2.8), min_size=7, max_size=7).map(np.array)
 
 HELD = record(q=7)
@@ -150,7 +148,6 @@ def test_too_fast_a_command_is_slowed_and_keeps_its_direction(factor):
     assert x.missing < 1e-9
 
 
-@compiled_only
 @settings(max_examples=30)
 @given(q=st.lists(st.floats(-1.9, 1.9), min_size=7, max_size=7).map(np.array), direction=st.integers(0, 5))
 def test_no_joint_passes_its_limit_whatever_the_command(q, direction):
@@ -221,7 +218,6 @@ def test_ik_out_of_reach_reports_the_residual_and_stays_finite():
     assert np.isfinite(q).all()
 
 
-@compiled_only
 def test_nothing_is_allocated():
     x, p = placed(HOME)
     held, p_des, q_des = np.zeros(1, HELD)[0], tuple(x.p), tuple(x.q)

@@ -1,6 +1,5 @@
 """One direction of the link, and the two stages made of it, against a search through everything that was sent."""
 
-import os
 from types import SimpleNamespace
 
 import numpy as np
@@ -111,7 +110,6 @@ def test_nothing_arrives_that_is_sent_in_an_outage():
     assert channel.age(out.x, 6.0, T) == pytest.approx(6.0 - out.newest[-1] * T)
 
 
-@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 def test_the_memory_wraps_around():
     """Two and a half times through the ring: nothing old reappears."""
     ticks = 5 * channel.CAPACITY // 2

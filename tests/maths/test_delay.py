@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from hilt.maths import delay, so3
 
+pytestmark = pytest.mark.uncompiled
+
 DT = 0.001
 
 

@@ -10,6 +10,8 @@ from scipy.spatial.transform import Rotation
 
 from hilt.maths import so3, vec
 
+pytestmark = pytest.mark.uncompiled
+
 number = st.floats(-1.0, 1.0)
 vector = st.tuples(number, number, number)
 short = vector.filter(lambda v: math.hypot(*v) < 3.0)

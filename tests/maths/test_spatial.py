@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from hilt.maths import so3, spatial, vec
 
+pytestmark = pytest.mark.uncompiled
+
 parts = st.floats(-10.0, 10.0)
 vectors = st.tuples(parts, parts, parts)
 turns = vectors.map(lambda phi: so3.normalise(so3.exp(phi)))

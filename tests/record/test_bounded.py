@@ -17,6 +17,8 @@ from hilt.record import recording
 from hilt.report import page
 from tests.e2e.command import hilt
 
+pytestmark = pytest.mark.long
+
 LONGER = os.environ.get("HILT_MEMORY", "")  # all systems, 20, 40 and 80 s
 
 

@@ -15,6 +15,8 @@ from hilt.reproduce.tolerance import within
 from hilt.systems.docking.paper import twin_claims
 from tests.report.layout import problems
 
+pytestmark = pytest.mark.long
+
 CLAIMS = [
     Claim("Fig. 1", "a force", "1.28", "1.283", True, numbers=((1.28, 1.283),)),
     Claim("Fig. 2", "a claim that takes many words " * 4, "3 kg", "9 kg", False, "a reason", numbers=((3.0, 9.0), (2.0, 0.0))),

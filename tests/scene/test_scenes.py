@@ -4,7 +4,6 @@ import dataclasses
 import functools
 import json
 import math
-import os
 import timeit
 
 import numpy as np
@@ -19,13 +18,11 @@ from hilt.maths import so3
 from hilt.scene.robot import FLANGE, FOREARM, HEIGHT, JOINTS, ROBOT, UPPER, add_robot, put_robot
 from hilt.scene.shapes import COLOURS, STYLES, Scene, cuboid, turn_to
 
-INTERPRETED = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 CASES = [(name, case) for name, system in registry.systems().items() for case in system.scenario_files]
 ROWS = {"docking": 1200, "freefloat": 1200, "payload": 1500, "aerial": 300}
 # Pictures are in float32: 2 m are known to 1.2e-7 m, and the arms' inverse kinematics stops at 1e-9.
 CLOSE = 1e-6
 ARROW_COLOURS = {*COLOURS, "force", "command"}
-slow = pytest.mark.skipif(INTERPRETED, reason="too slow without the compiler")
 
 
 @functools.cache
@@ -38,7 +35,7 @@ def play(name, values):
     """A few rows of a run; the last one is in contact, if there is one."""
     system = registry.system(name)
     bench = system.set_up(values)
-    log = np.zeros(3 if INTERPRETED else ROWS[name], system.row)
+    log = np.zeros(ROWS[name], system.row)
     rows = bench.code.batch(bench.row, bench.x, bench.w, bench.p, log)
     return log[:rows]
 
@@ -208,7 +205,6 @@ def test_docking_shows_servicer_mock_up_and_robot_where_the_row_has_them(case):
         assert seen.shown("robot-flange")
 
 
-@slow
 def test_the_contact_force_is_an_arrow_at_the_tip():
     rows = run("docking", "table1")
     k = int(np.argmax(np.linalg.norm(rows["F_C_true_W"], axis=1)))
@@ -218,7 +214,6 @@ def test_the_contact_force_is_an_arrow_at_the_tip():
     assert shown
 
 
-@slow
 def test_an_arrow_is_three_gaps_long_at_the_largest_force_of_an_elastic_contact():
     """v √(k m) is the closed form of the peak; 20 ms of delay, not yet compensated at the first contact, add 14 %."""
     values, rows = scenario("docking", "table1"), run("docking", "table1")
@@ -300,7 +295,6 @@ def test_the_rods_of_the_table_keep_their_length(case):
             assert math.isclose(math.dist(*ends), values.hexa.rod, abs_tol=2 * CLOSE)
 
 
-@slow
 def test_a_virtual_hand_far_from_its_start_is_still_reached():
     """As after minutes of steering: 0.4 m away, and turned; the picture depends on the row alone."""
     system, values = registry.system("payload"), scenario("payload", "hils-2")
@@ -331,7 +325,6 @@ def test_aerial_shows_both_tools_where_the_row_has_them(case):
     assert values.frames.position is None
 
 
-@slow
 def test_rotors_turn_a_hundredth_as_fast_as_they_do():
     values, rows = scenario("aerial", "hover"), run("aerial", "hover")
     poser = scenes.Poser(registry.system("aerial"), values)
@@ -396,7 +389,7 @@ coordinates = st.tuples(*(st.floats(-1.2, 1.2) for _ in range(3)))
 
 
 @given(place=coordinates, turn=st.tuples(*(st.floats(-1.8, 1.8) for _ in range(3))))
-@settings(max_examples=20 if INTERPRETED else 200, deadline=None)
+@settings(max_examples=200, deadline=None)
 def test_the_robot_holds_its_load(place, turn):
     """Closed form against the drawn chain; out of reach exactly where the triangle does not close."""
     scene, p, q = Scene(0.1), np.zeros(1, ROBOT), np.zeros(JOINTS)
@@ -441,7 +434,6 @@ def test_a_system_of_another_package_is_drawn_as_well():
     assert near(numbers[:3], row["X_WB_cmd"]["p"])
 
 
-@slow
 @pytest.mark.parametrize(
     ("name", "case", "most"),
     [

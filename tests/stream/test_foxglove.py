@@ -27,6 +27,8 @@ from hilt.stream.child import Child
 from hilt.stream.source import ROWS_A_READ
 from tests.stream.streamed import place
 
+pytestmark = pytest.mark.wall
+
 ROW = np.dtype([("t", "f8"), ("tick", "i8"), ("wide", "f8", (510,))])  # 4 kB
 BODY = struct.Struct("<BIQ")
 PROTOCOL = ["foxglove.sdk.v1"]

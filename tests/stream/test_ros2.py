@@ -18,6 +18,8 @@ from tests.peers import python_with
 from tests.stream.peer import Peer
 from tests.stream.streamed import place, streamed, wanted
 
+pytestmark = pytest.mark.wall
+
 
 def xyz(found, order="xyz"):
     return [[each[name] for name in order] for each in found]

@@ -1,6 +1,5 @@
 """The loop of a sweep compiles for a GPU on a machine without one; a block that cannot run there is refused by name."""
 
-import os
 import shutil
 import subprocess
 
@@ -16,7 +15,7 @@ from hilt.sweeps.engines import kernel, named
 from hilt.sweeps.packing import Packing
 from tests.sweeps.spaces import space
 
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="there is nothing to compile")
+pytestmark = pytest.mark.long
 
 
 def test_the_whole_loop_becomes_ptx(tmp_path):

@@ -19,6 +19,8 @@ from hilt.sweeps.making import Request, over_of
 from hilt.sweeps.table import Plan, Table
 from tests.e2e.command import here
 
+pytestmark = pytest.mark.long
+
 OVER = ("collisions=1..5:5", "robot.delay=1..30 ms:8")
 
 

@@ -1,7 +1,6 @@
 """Bilateral mode: a hand, a master device, the link, a slave arm and a wall, in the smallest loop that has all of them."""
 
 import math
-import os
 from types import SimpleNamespace
 
 import numpy as np
@@ -27,8 +26,6 @@ from hilt.systems.payload.link import DOWNLINK, LINK, Link, downlink_step, link_
 from hilt.systems.payload.master import MASTER, Hand, Master, master_step
 from hilt.systems.payload.payload import PAYLOAD
 from tests.packing import pack
-
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 STAGES = {"master": MASTER, "up": LINK, "down": DOWNLINK, "ground": BILATERAL_GROUND, "orbit": BILATERAL_ORBIT}
 ROW = row_type({name for kind in STAGES.values() for name in (*kind.reads, *kind.writes)})

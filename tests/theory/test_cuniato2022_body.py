@@ -7,7 +7,6 @@ motors, body. The force on the tool acts on both the body and, rotated into b, t
 import functools
 import itertools
 import math
-import os
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,8 +28,6 @@ from hilt.systems.aerial.quadrotor import PAPER_GRAVITY, Vehicle
 from hilt.systems.aerial.rotors import MOTORS, Rotors
 from hilt.systems.aerial.tank import Tank
 from tests.packing import pack
-
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 STAGES = {
     "admittance": ARM_ADMITTANCE,

@@ -1,6 +1,5 @@
 """Cuniato et al. 2022: what is reproduced, what is not, and what the printed equations give by themselves."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -16,7 +15,6 @@ from hilt.systems.aerial.paper.cuniato2022_equations import (
 from tests.reproduce.kept import check_kept
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "aerial.md"
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ frequency zero, measured on the true motion, without the code under test.
 """
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ from hilt import job
 from hilt.core import registry
 from hilt.metrics import delays
 from hilt.report import delays as shown
-
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 ROBOT = ["robot.kind=delay+second-order", "robot.delay=0.7 s", "robot.pure_delay=0.25 s", "robot.damping_ratio=0.8"]
 SENSOR = ["sensor.delay=0.2 s", "sensor.sample_age=0.1 s", "sensor.bandwidth=1 Hz"]

@@ -4,7 +4,6 @@ The vehicle is one rigid body that carries the tool on a lever arm; the hardware
 displacement and the arm's compliance, with the lead L1. Links without delay; tick 5 ms.
 """
 
-import os
 from types import SimpleNamespace
 
 import numpy as np
@@ -40,8 +39,6 @@ from hilt.systems.aerial.servo import SERVO, Servo
 from hilt.systems.aerial.tank import Tank
 from hilt.systems.aerial.task import BACK, FAILED, INSTALLED, RECOVER, RETREAT, RISE, STATES, TASK, Task, Tool, task_step
 from tests.packing import pack
-
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 DT = 0.005
 STAGES = {

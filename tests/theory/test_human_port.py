@@ -1,7 +1,6 @@
 """A human holds the hardware's tool: how stiff a hand the loop tolerates, and how the guard at the port handles others."""
 
 import math
-import os
 from typing import Literal
 
 import numpy as np
@@ -25,8 +24,6 @@ from hilt.systems.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardwar
 from hilt.systems.aerial.port_guard import PortPassivity, lead_times
 from hilt.systems.aerial.servo import SERVO, Servo
 from tests.packing import pack
-
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 NORMAL, HOOKED, FRONT, IMPACT = (getattr(Gains(), name) for name in ("normal", "hooked", "front", "impact"))
 

@@ -1,7 +1,6 @@
 """A load that really hangs on the sensor, and the same load compensated: its remaining effect on the loop."""
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -11,8 +10,6 @@ from scipy.spatial.transform import Rotation
 from hilt import job
 from hilt.core.faults import InputError
 from hilt.lab.calibrate import SAMPLES, identify_tool
-
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 MASS, CENTRE = 2.0, (0.01, -0.02, 0.12)
 LOAD = f"sensor.load={{mass = {MASS}, centre_of_mass = {list(CENTRE)}, inertia = [0.004, 0.003, 0.002]}}"

@@ -5,8 +5,6 @@ damping ratio of the robot by up to 10 %, stiffness by up to 40 %, positions of 
 0.1 mm/s; commands are at most 1.5 times as fast as the approach and change their speed by at most A = n·v0·ω.
 """
 
-import os
-
 import numpy as np
 import pytest
 
@@ -15,8 +13,6 @@ from hilt.systems.docking.analysis import rehearse
 from hilt.systems.docking.analysis.bound import cof_just_after_tick
 from hilt.systems.docking.docking import DOCKING, guarded_clock
 from hilt.systems.docking.paper.twin_runs import ALL_SEEDS, PURE, ROBOTS, run
-
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 
 def test_the_grid_is_28_robots():

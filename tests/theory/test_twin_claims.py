@@ -1,6 +1,5 @@
 """Method twin: every requirement has a verdict, its figures are drawn, and disturbances cost what the page says."""
 
-import os
 import re
 from pathlib import Path
 
@@ -11,8 +10,6 @@ from hilt.systems.docking.paper import twin_effects, twin_grid
 from hilt.systems.docking.paper.twin_runs import pure, second_order
 from hilt.systems.docking.paper.twin_six_runs import GEOMETRIES
 from hilt.systems.docking.paper.twin_troubles import TROUBLES, Cost, Trouble, cost
-
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "twin.md"
 ROBOTS = [pure(40), second_order(40, 0, 0.5)]

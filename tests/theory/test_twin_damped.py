@@ -1,7 +1,6 @@
 """Method twin in damped contact: the speed after a contact is that in space, whatever robot, tick and sensor delay."""
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -10,8 +9,6 @@ from hilt import job
 from hilt.systems.docking.metrics import damped_contact
 from hilt.systems.docking.paper import twin_grid, twin_six_runs
 from hilt.systems.docking.paper.twin_six_runs import GEOMETRIES, PURE_20, PURE_40
-
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 
 def test_without_noise_nothing_but_the_speed_of_space():

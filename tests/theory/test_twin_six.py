@@ -5,8 +5,6 @@ damping ratio of the robot by up to 10 %, stiffness by up to 40 %, positions of 
 lever arms and inertias are exact unless a test says otherwise. Noise 0.5 N, 2 µm and 0.1 mm/s; A = 5·v0·ω, V = 1.5·v0.
 """
 
-import os
-
 import numpy as np
 import pytest
 
@@ -27,8 +25,6 @@ from hilt.systems.docking.paper.twin_six_runs import (
     scenario,
 )
 from tests.systems.docking.test_docking_reference import LIGHT
-
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 
 def check(runs):

@@ -1,7 +1,6 @@
 """The hardware side of `aerial`: the link to the simulation, the arm's kinematics, and the ledger of the human's side."""
 
 import math
-import os
 from types import SimpleNamespace
 from typing import Literal
 
@@ -45,9 +44,7 @@ from tests.packing import pack
 DT = 0.005
 DOWN = (0.0, 0.0, 1.0, 0.0)
 START = ((0.5, 0.0, 0.4), DOWN)
-QUICK = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 TICKS = 4000
-compiled_only = pytest.mark.skipif(QUICK, reason="too slow without the compiler")
 turns = st.tuples(*[st.floats(-2.0, 2.0)] * 3).map(so3.exp)
 places = st.tuples(*[st.floats(-1.0, 1.0)] * 3)
 
@@ -94,7 +91,7 @@ def exchange(stage, ticks, before=lambda sig: None):
 # The interface
 
 
-@settings(max_examples=20 if QUICK else 60)
+@settings(max_examples=60)
 @given(turns, turns, places, places)
 def test_the_wrench_is_turned_and_keeps_its_power(q_NH, q_Nb, f, tau):
     """About the tool's own origin: h_e = Ad⁻ᵀ h_h with no lever arm; its power is the same seen from H as in W and b."""
@@ -167,7 +164,7 @@ def test_in_an_outage_the_wrench_fades_and_the_displacement_is_held():
     assert log["e_p_H"][-1, 0] == pytest.approx(0.01 * math.sin(t[-1] - 0.020), abs=1e-12)
 
 
-@settings(max_examples=20 if QUICK else 60)
+@settings(max_examples=60)
 @given(turns, turns, places)
 def test_the_hardware_rests_at_the_pose_desired_for_the_simulated_tool(q_NH, q_NE, p_NE):
     """It starts at its own start pose whatever the frames; then it moves as the desired tool does, seen from H."""
@@ -248,7 +245,6 @@ def test_an_impossible_start_is_refused():
         arm.check((0.1, 0.0, 0.4), DOWN)
 
 
-@compiled_only
 def test_an_impossible_attitude_is_refused():
     # Pointing away from the base there, the wrist would be 0.28 m from the shoulder: the elbow folds to 0.4 m only.
     with pytest.raises(ValueError, match=r"in an attitude that its joints miss by"):
@@ -258,7 +254,7 @@ def test_an_impossible_attitude_is_refused():
 def test_a_slow_pose_is_followed_to_a_micrometre():
     """0.1 m circles at 0.2 m/s with the tool nodding by 0.2 rad: three steps per tick leave no error."""
     sig, x, p = make(HARDWARE_IK)
-    for k in range(60 if QUICK else 1200):
+    for k in range(1200):
         angle = 2.0 * k * DT
         asked = (0.5 + 0.1 * (1.0 - math.cos(angle)), 0.1 * math.sin(angle), 0.4 + 0.02 * math.sin(2.0 * angle))
         q = so3.multiply(so3.exp((0.2 * math.sin(angle), 0.0, 0.0)), DOWN)
@@ -269,7 +265,6 @@ def test_a_slow_pose_is_followed_to_a_micrometre():
     assert sig.fault == 0
 
 
-@compiled_only
 def test_no_joint_is_faster_than_it_can_and_a_lasting_error_is_a_fault():
     """The pose jumps by 0.3 m: the arm goes there as fast as it can, and the command is always on its path."""
     sig, x, p = make(HARDWARE_IK, hardware_arm=HardwareArm(patience=10.0))
@@ -294,7 +289,6 @@ def test_no_joint_is_faster_than_it_can_and_a_lasting_error_is_a_fault():
     assert ticks * DT == pytest.approx(0.2, abs=0.01)
 
 
-@compiled_only
 def test_the_tool_stays_in_its_box_and_out_of_reach_is_a_fault():
     sig, x, p = make(HARDWARE_IK, hardware_arm=HardwareArm(box_max=(0.55, 0.6, 1.0)))
     for k in range(100):
@@ -417,7 +411,6 @@ def check_ledger(log):
     assert np.abs(residual).max() <= 1e-9 * exchanged
 
 
-@compiled_only
 @pytest.mark.parametrize("busy", [0, 1, 2, 3])
 @pytest.mark.parametrize("guard", [False, True])
 def test_the_ledger_closes_in_every_row(busy, guard):
@@ -430,7 +423,6 @@ def test_the_ledger_closes_in_every_row(busy, guard):
     assert (net(log, "W_gains")[-1] != 0.0) == bool(busy & 1)
 
 
-@compiled_only
 def test_the_ledger_closes_while_the_arm_is_at_its_limits():
     """A box of 20 mm around the start: the joints stop, the compliance moves on; the port of the limits has the difference."""
     arm = {"box_min": (0.49, -0.01, 0.39), "box_max": (0.51, 0.01, 0.41)}
@@ -474,7 +466,6 @@ def test_the_hardware_follows_the_gains_of_the_arm_only_on_request():
         assert sig.z_hw[0] == pytest.approx(shift, rel=1e-6)
 
 
-@compiled_only
 @pytest.mark.parametrize("busy", [1, 2, 3])
 def test_what_the_simulation_does_does_not_trip_the_guard(busy):
     """A soft hand while gains, base and rest pose move: the observer's store and its zero follow them."""
@@ -482,7 +473,6 @@ def test_what_the_simulation_does_does_not_trip_the_guard(busy):
     assert log["D_port"].max() <= 2.0
 
 
-@compiled_only
 def test_commands_are_what_the_joints_reach():
     log = held(3, ticks=400)
     x, p = np.zeros(1, chain.CHAIN_WORK)[0], np.zeros(1, chain.CHAIN)[0]

@@ -1,7 +1,6 @@
 """The flying arm: masses, kinematics, wrenches, momentum; two simulators of one vehicle; inverse kinematics."""
 
 import math
-import os
 from types import SimpleNamespace
 
 import mujoco
@@ -27,8 +26,6 @@ ROW = signals.row_type({name for kind in STAGES for name in (*kind.reads, *kind.
 WEIGHT = 12.685 * PAPER_GRAVITY
 SECTION = FlyingArm()
 EASY = (1.0, 0.0, 0.0, 0.0)
-PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
-slow = pytest.mark.skipif(PLAIN, reason="too slow without the compiler")
 
 # The workspace: every position in it is reachable at each of the turns. Beyond it the wrist leaves the arm's reach.
 places = st.tuples(st.floats(-0.24, 0.24), st.floats(-0.1, 0.1), st.floats(-0.35, -0.22))
@@ -120,7 +117,7 @@ def test_at_home_the_weight_of_the_arm_turns_the_base_about_x_alone_with_0_19_ne
     assert abs(torque[1]) < 0.002
 
 
-@settings(deadline=None, max_examples=5 if PLAIN else 50)
+@settings(deadline=None, max_examples=50)
 @given(places, turns)
 def test_posture_chain_and_mujoco_put_the_tool_in_the_same_pose(place, attitude):
     posture = posture_for(place, attitude)
@@ -176,7 +173,6 @@ def test_rotors_push_in_the_body_and_the_wrench_in_the_world_at_the_tool():
     assert data.qfrc_actuator == pytest.approx(expected, abs=1e-12)
 
 
-@slow
 def test_at_rest_the_servos_carry_what_virtual_work_says():
     """τ = ∂U/∂q - Jᵀf; the base is held by rotors that balance it."""
     f = np.array((2.0, 0.0, -1.4))
@@ -212,7 +208,6 @@ def momentum(row, model, data):
     return P, data.subtree_angmom[1] + np.cross(data.subtree_com[1], P), data.subtree_com[1].copy()
 
 
-@slow
 def test_a_moving_arm_changes_momentum_only_by_external_forces():
     """A wild arm, thrust, wind and a wrench at the tool: momentum and angular momentum change by the sum of impulses. The
     rest is of first order in the step of the physics, as is the integrator."""
@@ -249,7 +244,6 @@ def test_a_moving_arm_changes_momentum_only_by_external_forces():
 # Two simulators
 
 
-@slow
 def test_free_flight_of_the_rigid_body_and_of_mujoco_agree_to_a_micrometre():
     """Two seconds of changing thrust and torques, 5 ms ticks, the arm welded: MuJoCo by RK4, the rigid body of second order."""
     rigid, other = (
@@ -266,7 +260,6 @@ def test_free_flight_of_the_rigid_body_and_of_mujoco_agree_to_a_micrometre():
     assert (rigid["q_uam"] == posture_for(HOME)).all()
 
 
-@slow
 def test_they_agree_under_wind_and_a_wrench_at_the_tool_too():
     """The wrench is fixed in the world while its lever arm turns with the body."""
     rigid, other = (
@@ -277,7 +270,6 @@ def test_they_agree_under_wind_and_a_wrench_at_the_tool_too():
     assert (rigid["wind_N"] == other["wind_N"]).all()
 
 
-@slow
 def test_an_arm_held_by_its_servos_is_nearly_a_welded_one():
     """Servos yield by some mrad and the joints' integrator is of first order: millimetres in a second of free flight."""
     rigid, other = (fly(0.005, 1.0, tumble, simulator=Simulator(kind=kind)) for kind in ("rigid", "mujoco"))
@@ -305,7 +297,7 @@ def test_gusts_have_their_strength_and_memory_and_come_from_the_seed():
     """A Gauss-Markov process: autocorrelation e^{-τ/T_g}. 20 000 samples 0.2 T_g apart are about 2000 independent ones."""
     wind = Wind(mean=(1.0, 0.0, -2.0), gust=3.0, gust_time=0.05)
     sig, x, p = ready(AIRFRAME, values(0.01, wind=wind, simulator=Simulator(kind="rigid")))
-    count = 500 if PLAIN else 20_000
+    count = 20_000
     gusts = np.empty((count, 3))
     for k in range(count):
         AIRFRAME.step(sig, x, p, 0.01)
@@ -350,7 +342,7 @@ def solve(sig, x, p, place, dt, ticks, attitude=EASY):
     return log
 
 
-@settings(deadline=None, max_examples=1 if PLAIN else 10)
+@settings(deadline=None, max_examples=10)
 @given(places, turns)
 def test_every_pose_in_the_workspace_is_reached_no_faster_than_the_joints_can(place, attitude):
     dt = 0.01
@@ -379,7 +371,6 @@ def test_a_pose_out_of_reach_is_a_fault_after_a_while_and_the_residual_is_the_di
     assert all(link.lower <= q <= link.upper for q, link in zip(log["q_uam_c"][-1], LINKS, strict=True))
 
 
-@slow
 @pytest.mark.parametrize("kind", ["mujoco", "rigid"])
 def test_a_vehicle_whose_equations_diverge_is_a_fault_at_once(kind):
     """Boxes and limits before the hardware hide a non-finite value for some ticks; a human may hold the tool.
@@ -397,7 +388,6 @@ def test_a_vehicle_whose_equations_diverge_is_a_fault_at_once(kind):
     assert all(np.isfinite(rows[name]).all() for name in ("e_p_N", "q_uam", "tau_uam", "f_hat_N"))
 
 
-@slow
 def test_a_row_shows_the_vehicle_where_it_is_at_the_rows_time():
     """Flight control's displacement is that of the pose in the same row, to the last bit."""
     rows = job.simulate(*job.find("aerial", "push", ["loop.duration=1.2 s", "push.start=1 s"])).rows

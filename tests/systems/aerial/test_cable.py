@@ -1,7 +1,6 @@
 """The cable and the hook: geometry, gate, latch, retention, and that contact adds no energy."""
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -29,8 +28,6 @@ from hilt.systems.aerial.cable import (
     move_cable,
     pack_cable,
 )
-
-compiled_only = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 PLAIN = Cable(present=True, position=(0.0, 0.0, 0.0))
 STIFF = PLAIN.model_copy(update={"stiffness": 8e4, "damping_ratio": 0.5})  # the cable hardly moves: only the hook matters
@@ -128,7 +125,6 @@ def test_the_latch_needs_the_force_of_the_gate(load, closes):
     assert (x.place == LATCHED) == closes
 
 
-@compiled_only
 @pytest.mark.parametrize(("load", "holds"), [(0.97, True), (1.03, False)])
 def test_the_closed_gate_holds_up_to_its_retention(load, holds):
     """Latched, then pulled by a spring of 8 kN/m up to `load` times 2 F_s."""
@@ -179,7 +175,6 @@ def shaken(x, p, side, up, ticks, dt=0.005):
 WAVES = st.tuples(st.floats(0.0, 0.03), st.floats(1.0, 12.0), st.floats(0.0, 6.0))
 
 
-@compiled_only
 @settings(max_examples=25, deadline=None)
 @given(WAVES, WAVES, st.floats(-0.02, 0.02))
 def test_contact_adds_no_energy(side, up, s):
@@ -196,7 +191,6 @@ def test_contact_adds_no_energy(side, up, s):
     assert (work >= -0.01 * through - 1e-9).all()
 
 
-@compiled_only
 def test_the_ledger_closes_with_the_substep():
     """First order: a quarter of the substep leaves a quarter of the residual, through walls, gate, latch and bottom."""
     gaps = []

@@ -1,7 +1,5 @@
 """The energy tank: whatever the task does to the gains, no energy is created."""
 
-import os
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -13,8 +11,6 @@ from hilt.core.scenario import Section, build
 from hilt.core.signals import record
 from hilt.systems.aerial import admittance, tank
 from hilt.systems.aerial.tank import Tank
-
-slow = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 DT = 1e-3
 ARM = record(c=admittance.COMPLIANCE, tank=tank.TANK, M=6, D=6, K=6, dM=6, dK=6)
@@ -67,7 +63,6 @@ def pump(how, *, ticks=10_000, damping=10.0, push=5.0, **given):
     return energy, audit
 
 
-@slow
 @pytest.mark.parametrize("damping", [10.0, 1.0, 0.1])
 @pytest.mark.parametrize("how", [EVERY_TICK, WITH_THE_SWING])
 def test_pumping_the_gains_gives_nothing(how, damping):
@@ -80,7 +75,6 @@ def test_pumping_the_gains_gives_nothing(how, damping):
     assert 0.01 - 1e-12 <= energy.min() <= energy.max() <= 0.15
 
 
-@slow
 def test_the_forms_that_fail():
     """[Cuniato2022, eq. 14] as printed, and corrected but integrated in z: energy is created, far more than the tank holds.
 
@@ -93,11 +87,11 @@ def test_the_forms_that_fail():
     assert least["ode", WITH_THE_SWING] < -1e3
 
 
-@slow
 def test_without_the_tank_the_swing_is_pumped():
     assert pump(WITH_THE_SWING, enabled=False)[1].min() < -1e3
 
 
+@pytest.mark.uncompiled
 @settings(max_examples=30, deadline=None)
 @given(
     st.lists(st.floats(0.0, 1.0), min_size=60, max_size=60),
@@ -114,6 +108,7 @@ def test_any_change_of_mass_and_stiffness_is_paid_for(stiff, push, damping, away
     assert energy.min() >= 0.01 - 1e-12
 
 
+@pytest.mark.uncompiled
 def test_an_empty_tank_holds_the_gains_and_dissipation_lets_them_rise():
     """At the lower bound no increase is granted; motion with damping pays for it."""
     arms, params = arm(start=0.01, z=0.1)
@@ -130,6 +125,7 @@ def test_an_empty_tank_holds_the_gains_and_dissipation_lets_them_rise():
     assert x.K[0] > 5.0
 
 
+@pytest.mark.uncompiled
 def test_lowered_gains_fill_the_tank_and_no_further():
     arms, params = arm(start=0.05, z=0.2)
     x, p = arms[0], params[0]

@@ -2,7 +2,6 @@
 
 import itertools
 import math
-import os
 from dataclasses import replace
 
 import numpy as np
@@ -34,8 +33,6 @@ from hilt.systems.docking.paper.twin_runs import pure
 from hilt.systems.docking.paper.twin_touches import touches
 from hilt.systems.docking.views.advice import force_error, least_loss, needed, section, warnings
 from hilt.systems.docking.views.bound import bound as bound_for
-
-whole_runs = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 MASS, SPEED, STIFFNESS = 300.0 * 4000.0 / 4300.0, 0.02, 176275.0
 OMEGA = math.sqrt(STIFFNESS / MASS)
@@ -201,7 +198,6 @@ def test_stiffness_and_clock_that_just_meet_five_percent():
     assert clock_for(replace(LATE, dead_time=0.01)) == 1.0
 
 
-@whole_runs
 def test_hertz_by_its_own_depth():
     values = job.find("docking", "table1", ["contact.kind=hertz", "robot.delay=40 ms"])[1]
     touch = touch_of(values)
@@ -211,7 +207,6 @@ def test_hertz_by_its_own_depth():
     assert least_peak_lp(touch)[0] == pytest.approx(least_peak(touch), rel=1e-3)
 
 
-@whole_runs
 def test_off_the_centres_the_mass_is_the_effective_one():
     straight = job.find("docking", "table1", ["dof=6"])[1]
     assert effective_mass(straight) == pytest.approx(MASS, rel=1e-12)
@@ -286,7 +281,6 @@ def test_the_bound_with_noise_agrees_with_random_draws(phase, noise, robot):
     assert found.mean <= spread_of(replace(touch, noise=0.0), phase).mean + 0.5 * tick
 
 
-@whole_runs
 @pytest.mark.parametrize("noise", [0.0, 0.5, 2.0])
 def test_no_run_is_below_the_bound_of_its_own_phase(noise):
     """On a pure delay the twin reaches it: without noise at each touch, with noise in the mean."""
@@ -299,7 +293,6 @@ def test_no_run_is_below_the_bound_of_its_own_phase(noise):
     assert np.ptp(found.cof) > 0.8 * OMEGA * 1e-3, "the phase of the touch is worth a tick"
 
 
-@whole_runs
 def test_a_run_in_real_time_stays_above_the_bound():
     # Touched just before a tick, the surface is detected up to a tick earlier than t_b assumes: ω T of CoF.
     for robot in (
@@ -313,7 +306,6 @@ def test_a_run_in_real_time_stays_above_the_bound():
         assert found["bound_cof_after_tick"] - OMEGA * 1e-3 < found["cof"][0] < found["bound_cof_after_tick"] + 0.01
 
 
-@whole_runs
 def test_the_advice_takes_the_simplest_method_that_is_good_enough():
     late = docking("robot.delay=40 ms")
     found = all_methods(late)
@@ -329,7 +321,6 @@ def test_the_advice_takes_the_simplest_method_that_is_good_enough():
     assert needed(all_methods(docking("robot.kind=ideal", "robot.delay=0 s"))) == "none"
 
 
-@whole_runs
 def test_random_cases_are_run_three_times():
     found = all_methods(docking("sensor.noise=0.5 N"))
     assert {len(each.runs) for each in found.values()} == {3}
@@ -337,7 +328,6 @@ def test_random_cases_are_run_three_times():
     assert len(peaks) == 3
 
 
-@whole_runs
 def test_warnings_name_what_cannot_be_measured():
     def words(*settings, scenario="table1"):
         values = docking(*settings, scenario=scenario)
@@ -356,7 +346,6 @@ def test_warnings_name_what_cannot_be_measured():
     assert least_loss(docking()) < least_loss(docking("sensor.noise=0.5 N")) < least_loss(docking("sensor.noise=2 N"))
 
 
-@whole_runs
 @pytest.mark.parametrize("stiffness", ["0.5 N/um", "2 N/um"])
 def test_the_force_is_as_wrong_as_the_stiffness_makes_it(stiffness):
     """For a known frame: -½ (k/K_f) δK_f/K_f, for ± 10 %. To first order; the second order is a tenth of it."""

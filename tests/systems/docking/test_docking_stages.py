@@ -20,6 +20,8 @@ from hilt.systems.docking.docking import DOCKING
 from hilt.systems.docking.identify import identify_step
 from hilt.systems.docking.two_bodies import two_bodies_step
 
+pytestmark = pytest.mark.uncompiled
+
 DT = 1e-3
 number = st.floats(-1.0, 1.0)
 vector = st.tuples(number, number, number)

@@ -2,7 +2,6 @@
 
 import functools
 import math
-import os
 
 import numpy as np
 import pytest
@@ -22,7 +21,6 @@ TIP = chain.Tip(5e5, 75.4, 0.05)
 T1, T2 = 0.010, 5e-5
 UNSEEN = model.Frame(1.0, model.UNSEEN, model.LINEAR, K, 0.0, 33000.0, 0.0)
 PRESSED = model.Frame(1.0, model.KNOWN, model.LINEAR, K, 200.0, 33000.0, -1.0)  # always inside
-compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 
 def made_sets(frame, rho=0.003**4):
@@ -155,7 +153,6 @@ def test_the_normal_equations_are_the_slope_of_the_cost():
         assert -2.0 * slope[j] == pytest.approx(numeric, rel=1e-4)
 
 
-@compiled
 @pytest.mark.parametrize(("law", "zeta"), [(model.LINEAR, 0.0), (model.LINEAR, 0.03), (model.HERTZ, 0.0)])
 def test_a_contact_shows_bending_and_frame(law, zeta):
     """With noise, from beliefs that are wrong by 8 %, 8 %, 40 % and 30 %: each within four of the fit's own deviations."""
@@ -189,7 +186,6 @@ def test_the_cost_of_a_wrong_model_has_the_slope_of_its_variance(mean, used):
         assert variance > p.variance
 
 
-@compiled
 def test_a_force_that_no_model_explains_keeps_the_prior():
     """An oscillation of 3 N outside the model: less is learnt, and with less certainty, than if it counted as noise."""
     bank, theta, p = contact_samples(noise=0.5)
@@ -206,7 +202,6 @@ def test_a_force_that_no_model_explains_keeps_the_prior():
         assert deviations[0][damping] > 2.0 * max(deviations[1][damping], deviations[2][damping])
 
 
-@compiled
 def test_when_time_runs_out_the_best_so_far_is_taken():
     bank, theta, p = contact_samples(noise=0.5)
     start = theta + np.array([0.05, -0.05, 0.3, 0.2, 0.0, 5e-05, 0.0, 0.0])
@@ -222,7 +217,6 @@ def test_when_time_runs_out_the_best_so_far_is_taken():
     assert result.cost == min(costs) < costs[0]
 
 
-@compiled
 def test_the_work_of_a_fit_may_be_interrupted_anywhere():
     bank, theta, p = contact_samples(noise=0.5)
     start = theta + np.array([0.05, -0.05, 0.3, 0.2, 0.0, 5e-05, 0.0, 0.0])
@@ -326,7 +320,6 @@ def changes_of(dead, zeta, stiffness, mode):
     )
 
 
-@compiled
 @pytest.mark.parametrize("robot", ROBOTS, ids=str)
 @pytest.mark.parametrize("mode", ["guarded", "realtime"])
 def test_contact_as_in_space_on_a_robot_that_bends(robot, mode):
@@ -339,7 +332,6 @@ def test_contact_as_in_space_on_a_robot_that_bends(robot, mode):
     assert np.abs(rows["v_C_des_W"][:, 0]).max() <= 0.02 * (1 + 1e-9)
 
 
-@compiled
 @pytest.mark.parametrize("robot", ROBOTS[2:], ids=str)  # at 0.3 N/um and 20 Hz .051: docs/twin.md
 def test_a_hertz_contact_is_distinguished_from_a_linear_one(robot):
     rows, cov, cof = bending(*changes_of(*robot), "contact.kind=hertz")
@@ -348,14 +340,12 @@ def test_a_hertz_contact_is_distinguished_from_a_linear_one(robot):
     assert np.abs(cof[2:] - 1).max() < 0.05
 
 
-@compiled
 def test_ignoring_the_bending_costs_a_lot():
     """The purpose of the tip's observer, the plan and the learning."""
     _, _, cof = bending("prior.compliance_error=-1")
     assert np.abs(cof[2:] - 1).max() > 0.1
 
 
-@compiled
 @settings(max_examples=12, deadline=None)
 @given(st.fixed_dictionaries(beliefs.ANYTHING))
 def test_no_energy_is_added_whatever_is_believed(values):

@@ -1,7 +1,6 @@
 """The twin in six degrees of freedom on a robot that bends along the contact's normal."""
 
 import functools
-import os
 
 import numpy as np
 import pytest
@@ -16,8 +15,6 @@ from hilt.systems.docking.paper.twin_bending import bending
 from hilt.systems.docking.twin import body, clock
 from hilt.systems.docking.twin.bending import learn
 from tests.systems.docking import beliefs
-
-compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 SPEED, K, MASS = 0.02, 176275.0, 279.0697674
 A, V = 5 * SPEED * (K / MASS) ** 0.5, 1.5 * SPEED
@@ -39,7 +36,6 @@ def rows_of(*changes, mode="realtime"):
     return log[: made.code.batch(made.row, made.x, made.w, made.p, log)]
 
 
-@compiled
 @pytest.mark.parametrize("damping", ["0 N*s/m", "300 N*s/m"])
 def test_a_central_collision_is_that_of_one_degree_of_freedom(damping):
     """Nothing turns, and m_eff is the reduced mass: the same forces, commands and bending, five collisions long.
@@ -68,7 +64,6 @@ def test_a_central_collision_is_that_of_one_degree_of_freedom(damping):
     assert np.abs(space["X_WB_cmd"]["q"] - (1.0, 0.0, 0.0, 0.0)).max() <= 1e-12, "the robot does not turn"
 
 
-@compiled
 @pytest.mark.parametrize(("robot", "geometry"), [(0, 0), (6, 1), (12, 2), (18, 3)])
 def test_contact_as_in_space_off_the_centres_of_mass(robot, geometry):
     """0.5 N of noise, all beliefs wrong: within 7 % from the third contact on, when both frames have been touched."""
@@ -87,7 +82,6 @@ def test_contact_as_in_space_off_the_centres_of_mass(robot, geometry):
     assert runs.kept.command_acceleration <= 5 * (1 + 1e-6)
 
 
-@compiled
 def test_nothing_is_allocated_in_a_tick():
     changes = ["compensate.method=twin", "compensate.mode=realtime", *bending(20, 0.7, 0.5, 12)]
     values, counts = job.find("docking", "oblique", changes)[1], []
@@ -100,7 +94,6 @@ def test_nothing_is_allocated_in_a_tick():
     assert counts[1] == counts[2]
 
 
-@compiled
 def test_a_tip_taken_for_a_massless_spring_costs_a_lot():
     """The purpose of the observer, the plan and the learning; along a normal that is itself learnt there is nothing else."""
     geometry, robot = twin_six_runs.GEOMETRIES[1], bending(20, 0.7, 0.5, 12)
@@ -109,7 +102,6 @@ def test_a_tip_taken_for_a_massless_spring_costs_a_lot():
     assert np.abs(runs.cof[:, 2:] - 1).max() > 0.1
 
 
-@compiled
 @settings(max_examples=12, deadline=None)
 @given(
     st.fixed_dictionaries(

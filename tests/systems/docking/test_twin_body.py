@@ -2,7 +2,6 @@
 
 import functools
 import math
-import os
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from hilt.systems.docking.twin import balance, body, model
 from tests.systems.docking import spoiled
 
 DT, MASS, SPEED, K = 1e-3, 279.0697674, 0.02, 176275.0
-compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 number = st.floats(-1e6, 1e6)
 
 
@@ -186,7 +184,6 @@ def test_the_bodys_loss_is_counted_while_the_body_itself_is_in_contact():
     assert sig.v2_twin == pytest.approx(SPEED * (0.3e-3 - 1000.0 * SPEED / K), rel=1e-9)
 
 
-@compiled
 @pytest.mark.parametrize("robot", [(), ("robot.kind=second-order", "sensor.delay=2 ms", "robot.damping_ratio=0.5")])
 @pytest.mark.parametrize("fault", spoiled.FAULTS)
 def test_a_broken_sensor_adds_no_energy(robot, fault):
@@ -199,7 +196,6 @@ def test_a_broken_sensor_adds_no_energy(robot, fault):
 factor = st.floats(-0.66, 2.0)  # up to three times too much or too little
 
 
-@compiled
 @settings(max_examples=60)
 @given(
     st.floats(20, 2000),

@@ -2,7 +2,6 @@
 
 import functools
 import math
-import os
 
 import numpy as np
 import pytest
@@ -24,7 +23,6 @@ from tests.systems.docking import spoiled
 
 DT, SPEED, K = 1e-3, 0.02, 176275.0
 TUMBLING = ("servicer.angular_velocity=[0.01, -0.02, 0.005]", "target.angular_velocity=[0, 0.004, 0.002]")
-compiled = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 vector = st.tuples(*[st.floats(-1, 1)] * 3)
 direction = vector.filter(lambda a: math.hypot(*a) > 0.1).map(lambda a: tuple(np.array(a) / math.hypot(*a)))
 
@@ -268,7 +266,6 @@ def limits_kept(tips, values):
     assert np.linalg.norm(a, axis=1).max() <= A + 1e-8
 
 
-@compiled
 @pytest.mark.parametrize("fault", spoiled.FAULTS)
 def test_a_broken_sensor_adds_no_energy(fault):
     values, made = bench("robot.delay=40 ms", "sensor.noise=0.5 N", "prior.normal_doubt=0.04", mode="guarded")
@@ -286,7 +283,6 @@ def test_a_broken_sensor_adds_no_energy(fault):
 factor = st.floats(-0.66, 2.0)  # up to three times too much or too little
 
 
-@compiled
 @settings(max_examples=40)
 @given(
     st.floats(60, 1500),
@@ -360,7 +356,6 @@ def box(mass, edges):
 edges = st.tuples(*[st.floats(-1.3, 0.3)] * 3)  # powers of ten, of a metre
 
 
-@compiled
 @settings(max_examples=60)
 @given(
     st.tuples(*[st.floats(-3, 6)] * 2),

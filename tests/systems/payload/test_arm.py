@@ -1,7 +1,6 @@
 """The slave arm with joints: its servos as in the paper's appendix, its hand on a stiff grip, and the command of its joints."""
 
 import math
-import os
 from types import SimpleNamespace
 
 import mujoco
@@ -34,7 +33,6 @@ from tests.packing import pack
 DT = 0.002
 NOTHING = (0.0, 0.0, 0.0)
 COMMAND = record(qd=JOINTS)
-slow_without_compiler = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 
 def arm(dt=DT, hands=((0.0, 0.0, 0.0),), **settings):
@@ -198,7 +196,6 @@ def hold_payload(x, p, c, k, d, mass, v, dt, ticks):
     return early, late
 
 
-@slow_without_compiler
 @pytest.mark.parametrize("dt", [0.5e-3, 1e-3, 2e-3])
 @pytest.mark.parametrize("mass", [50.0, 500.0, 4500.0])
 def test_the_stiffest_grip_is_stable_with_one_force_per_tick(dt, mass):
@@ -209,7 +206,6 @@ def test_the_stiffest_grip_is_stable_with_one_force_per_tick(dt, mass):
     assert late < 0.01 * early
 
 
-@slow_without_compiler
 @pytest.mark.parametrize(("k", "d"), [(60e6, 1000.0), (746e3, 40e3)])
 def test_far_beyond_the_bound_it_is_not_stable(k, d):
     """So that the test above can fail: k dt > 2 B, or d > B, with the sampled force."""
@@ -315,7 +311,6 @@ def test_two_hands_move_as_one_body():
     assert 0.5 * (p1 + p2) == pytest.approx((1.08, 0.54, 0.0), abs=1e-3)
 
 
-@slow_without_compiler
 def test_the_arm_follows_the_twist_of_its_hand():
     """Stage and arm together: 0.05 m/s along x, then up, for 2 s each. 0.2 mm: the servo's lag, Euler's rule."""
     sig, x, p = rates()
@@ -343,7 +338,6 @@ def test_a_point_arm_needs_no_joint_speeds():
     assert sig.arm_damping == 0.0
 
 
-@slow_without_compiler
 def test_a_joint_limit_that_stops_the_hand_is_a_fault_after_a_while():
     """The hand is turned about its own axis up to the joints' limits; this must be reported, and no joint be past its limit."""
     sig, x, p = rates()
@@ -360,7 +354,6 @@ def test_a_joint_limit_that_stops_the_hand_is_a_fault_after_a_while():
     assert f"the limit of joint {joint + 1} of arm 1 {sig.fault_value:.4g} m/s is beyond its limit of 0.1 m/s" in sentence
 
 
-@slow_without_compiler
 def test_a_stretched_arm_slows_down_without_a_fault():
     """Being out of reach is not about joint limits: the damping handles it and the joints stay slow."""
     sig, x, p = rates()
@@ -374,7 +367,6 @@ def test_a_stretched_arm_slows_down_without_a_fault():
     assert fastest <= JointedArm().speed + 1e-12
 
 
-@slow_without_compiler
 def test_nothing_is_allocated():
     sig, x, p = rates(count=2)
     sig.v_sc = 0.01

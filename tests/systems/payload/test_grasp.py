@@ -1,7 +1,6 @@
 """A hand that grips and releases the payload: no jump in the force, closed ledgers, the ground one delay ahead."""
 
 import math
-import os
 
 import numpy as np
 import pytest
@@ -16,8 +15,6 @@ from hilt.systems.payload.grasp_metrics import grip_residual, hand_force
 from hilt.systems.payload.link import playout_delay
 from hilt.systems.payload.views import report
 from hilt.systems.payload.views.scene import draw
-
-pytestmark = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 
 WIDE = ("limits.force=1e5", "limits.acceleration=1e3", "limits.speed=10", "limits.energy=1e5")
 T_CLOSE = 2.0

@@ -2,7 +2,6 @@
 
 import math
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,7 +19,6 @@ from hilt.systems.payload.slave import slave_step
 from hilt.systems.payload.virtual_arm import virtual_arm_step
 
 DT = 0.01
-COMPILED = not numba.config.DISABLE_JIT
 
 
 def bench(name, *settings_):
@@ -207,7 +205,7 @@ def test_the_virtual_payload_keeps_momentum_and_angular_momentum():
     """[Yang2018, eq. 7, eq. 8, eq. 9]: m v and L are the sums of the force and of its torque about the centre of mass."""
     _, sig, x, p = virtual(*ROTATES)
     momentum, angular = np.zeros(3), np.zeros(3)
-    for k in range(200 if not COMPILED else 3000):
+    for k in range(3000):
         sig.tick, sig.t = k, k * 1e-3
         sig.v_r[:], sig.w_r[:] = (0.01, 0.004, 0.0), (0.0, 0.02, 0.03)
         place = np.array(x.c)
@@ -220,7 +218,6 @@ def test_the_virtual_payload_keeps_momentum_and_angular_momentum():
     assert np.linalg.norm(x.w_t) > 1e-3
 
 
-@pytest.mark.skipif(not COMPILED, reason="it takes a while")
 def test_hand_and_virtual_payload_turn_together_after_a_while():
     """A grip that transmits torque: the payload follows the hand's rotation with I K_s, its translation with m K_s."""
     _, sig, x, p = virtual(*(each for each in ROTATES if "position" not in each and "centre" not in each))

@@ -1,7 +1,5 @@
 """Ports outside the balance, and the two ports that the link has with a joystick."""
 
-import os
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,6 @@ from hilt import job
 from hilt.core import ledger
 from hilt.core.signals import PORT
 
-slow_without_compiler = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="too slow without the compiler")
 TURNING = (
     "arm.model=point",
     "arm.count=1",
@@ -32,7 +29,6 @@ def test_a_watched_port_is_not_part_of_the_balance():
     assert ledger.table(rows, {"W_in": "in"}, lambda some: some["W_in"]["into"])["beside"] == []
 
 
-@slow_without_compiler
 def test_the_ports_are_force_times_distance_and_torque_times_angle():
     """Recomputed from the rows: the virtual wrench of a tick on its own motion, the slave's mean wrench on the measured one."""
     result = job.simulate(*job.find("payload", "two-arms", list(TURNING)))
@@ -49,7 +45,6 @@ def test_the_ports_are_force_times_distance_and_torque_times_angle():
     assert net[-1] != pytest.approx(moved.sum(), rel=1e-4), "the turn counts"
 
 
-@slow_without_compiler
 def test_no_work_is_booked_where_the_virtual_arm_is_repositioned():
     """After an outage it is moved to where the slave arm is, 0.3 m in a tick: the port must not count this."""
     result = job.simulate(*job.find("payload", "outage", ["loop.duration=75 s"]))
