@@ -1,6 +1,7 @@
 """Shared by all tests: run a shipped scenario with changes."""
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -57,3 +58,11 @@ def machine(request: pytest.FixtureRequest) -> Iterator[VirtualMachine | None]:
         yield machine
         crashes = machine.crashes
     assert not crashes, crashes[0]
+
+
+@pytest.fixture
+def hangs_up() -> Iterator[None]:
+    """SIGHUP has its usual effect, here and in processes started from here: under nohup it would be ignored in all of them."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)

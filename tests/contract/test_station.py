@@ -181,6 +181,7 @@ def test_bad_input_is_one_sentence_and_no_station(tmp_path):
     wait_for(lambda: children() <= before, "end of what was started")
 
 
+@pytest.mark.usefixtures("hangs_up")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_terminated_station_stops_and_leaves_nothing_behind(seat, number):
     here = seat("freefloat", settings=["loop.duration=60 s"], go=True)

@@ -86,13 +86,10 @@ def test_a_folder_that_is_deleted_meanwhile_is_made_again(run):
     assert found.result is not None
 
 
+@pytest.mark.usefixtures("hangs_up")
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_a_signal_is_a_soft_stop_while_live(run, number):
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the parent process may ignore it
-    try:
-        result = run(lambda each: os.kill(os.getpid(), number))
-    finally:
-        signal.signal(signal.SIGHUP, before)
+    result = run(lambda each: os.kill(os.getpid(), number))
     assert result.fault.name == "requested"
     assert f"interrupted by {number.name}" in str(result.notes)
 
