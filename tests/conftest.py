@@ -21,7 +21,11 @@ vars(config)["NRT_STATS"] = 1
 rtsys.initialize(cpu_target.target_context)
 
 settings.register_profile(
-    "hilt", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    "hilt",
+    deadline=None,
+    derandomize=True,
+    max_examples=15 if vars(config)["DISABLE_JIT"] else 100,  # as plain Python the same laws are shown once more, on a few
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 settings.load_profile("hilt")
 # Hypothesis also draws constants from the sources that a process happens to have loaded: which tests ran before in it would
