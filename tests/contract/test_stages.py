@@ -15,7 +15,7 @@ from tests.spoiling import spoil
 
 pytestmark = pytest.mark.bounds
 
-# In the scenarios that cover most of a system; with HILT_STAGES=all in every one. With bounds checks only the stages of two systems.
+# In the scenarios that cover most of a system; with HILT_STAGES=all in every one. With bounds checks only two systems.
 SHOWN = {"aerial": ("handover",), "docking": ("oblique", "twin"), "freefloat": ("capture",), "payload": ("hils-2", "bilateral")}
 CHECKED = ("docking", "freefloat")
 ALL, BOUNDS = os.environ.get("HILT_STAGES") == "all", os.environ.get("NUMBA_BOUNDSCHECK") == "1"
