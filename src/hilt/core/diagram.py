@@ -1,4 +1,4 @@
-"""Turn a block diagram into compiled code: `tick`, `plant`, `observe` and `batch`, with the blocks that a scenario uses.
+"""Turn a block diagram into compiled code: `tick`, `plant`, `observe` and `go_on`, with the blocks that a scenario uses.
 
 A system lists its blocks once, as a table (system.py). The functions are generated from it as source, one call per block,
 and compiled like any other. The source is kept beside its machine code in the cache, to read and to step through.
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+import numpy as np
 
 from hilt.compiled import SOURCE, importable, jit, jit_free, keep_source, plain, progress, reach
 from hilt.core.stage import Blocks, nothing
@@ -37,10 +39,6 @@ def go_on(row, x, w, p, log, first):
         if row[0].fault or row[0].done:
             return k + 1
     return len(log)
-
-
-def batch(row, x, w, p, log):
-    return go_on(row, x, w, p, log, 0)
 '''
 SWEEP = '''
 
@@ -80,8 +78,11 @@ class Code:
     tick: Callable[..., None]  # (row, x, p): measurements to set-points; runs in simulation and in the lab
     plant: Callable[..., None]  # (row, w, p): set-points to measurements; replaced by the real thing in the lab
     observe: Callable[..., None]  # (row, w, p): what remains of the plant in the lab
-    batch: Callable[..., int]  # (row, x, w, p, log): plant and tick in a compiled loop
-    go_on: Callable[..., int]  # (row, x, w, p, log, first): the same for a part of a run
+    go_on: Callable[..., int]  # (row, x, w, p, log, first): plant and tick in a compiled loop, from tick `first` on
+
+    def batch(self, row: np.ndarray, x: np.ndarray, w: np.ndarray, p: np.ndarray, log: np.ndarray) -> int:
+        """A run from its start."""
+        return self.go_on(row, x, w, p, log, 0)
 
 
 def _function(name: str, state: str, blocks: Blocks) -> str:
@@ -118,9 +119,9 @@ def build(name: str, tick: Blocks, plant: Blocks, observe: Blocks) -> Code:
     blocks = (*tick, *plant, *observe)
     steps = {f"{block.name}_step": block.kind.step for block in blocks}
     made = _module(name, source(name, tick, plant, observe), steps)
-    for each, compiled in (("tick", jit), ("plant", jit), ("observe", jit), ("go_on", jit_free), ("batch", jit_free)):
+    for each, compiled in (("tick", jit), ("plant", jit), ("observe", jit), ("go_on", jit_free)):
         made[each] = compiled(made[each])  # in place: the functions that call it find the compiled one
-    return Code(*(made[each] for each in ("tick", "plant", "observe", "batch", "go_on")))
+    return Code(*(made[each] for each in ("tick", "plant", "observe", "go_on")))
 
 
 def build_sweep(name: str, code: Code, tick: Blocks, world: Blocks, count_step: Callable[..., None]) -> Callable[..., None]:

@@ -142,7 +142,7 @@ def bench(path: Path, start: Any, period: float, course: Course, stood: Stood) -
     zero = (0.0, 0.0, 0.0)
     guard.start(x[0]["guard"], tuple(start["p"]), tuple(start["q"]), zero, zero, 0)
     tick = _Tick(path, row, x, p, course, stood)
-    return Bench(row, x, np.zeros(1), p, ticks(len(path.poses)), Code(tick, _nothing, _nothing, _no_rows, _no_rows))
+    return Bench(row, x, np.zeros(1), p, ticks(len(path.poses)), Code(tick, _nothing, _nothing, _no_rows))
 
 
 def _nothing(*_: Any) -> None:

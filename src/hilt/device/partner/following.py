@@ -98,7 +98,7 @@ class Following:
         self.clock.start()
         self._shown[:] = np.zeros(1, SEEN)
         nothing = np.zeros(1)
-        return Bench(row, nothing, nothing, p, FOREVER, Code(self._tick, self._nothing, self._nothing, self._none, self._none))
+        return Bench(row, nothing, nothing, p, FOREVER, Code(self._tick, self._nothing, self._nothing, self._none))
 
     def show(self, row: np.ndarray) -> None:
         """Show the loop what was measured; called with every packet, also on the way home."""
