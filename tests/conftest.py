@@ -15,6 +15,7 @@ from numba.core.runtime import rtsys
 from hilt import job
 from hilt.host.virtual.machine import VirtualMachine
 from hilt.job import Result
+from tests.report.layout import fingerprint
 
 # The contract tests count allocations. Set here and not in the environment: pytest's own filters import Numba before us.
 vars(config)["NRT_STATS"] = 1
@@ -70,3 +71,9 @@ def hangs_up() -> Iterator[None]:
     before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     yield
     signal.signal(signal.SIGHUP, before)
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages with a fingerprint instead of each figure: writing figures costs more than everything else."""
+    monkeypatch.setattr("hilt.report.figure.Picture.svg", lambda picture: fingerprint(picture.figure))

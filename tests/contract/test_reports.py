@@ -91,12 +91,6 @@ def unreadable(monkeypatch):
     return found
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """A fingerprint instead of the figure: writing it costs more than everything else."""
-    monkeypatch.setattr(Picture, "svg", lambda picture: fingerprint(picture.figure))
-
-
 @pytest.mark.parametrize("case", SHIPPED, ids="-".join)
 def test_a_report_can_be_read(case, unreadable):
     result = beside.computed(job.simulate(*job.find(*case, [])))
@@ -145,7 +139,7 @@ def no_simulation(monkeypatch):
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(case[:2]))
-def test_a_recording_is_shown_as_it_was_without_simulating(case, tmp_path, no_simulation, quick):
+def test_a_recording_is_shown_as_it_was_without_simulating(case, tmp_path, no_simulation, undrawn):
     result = beside.computed(job.run(*job.find(*case), tmp_path))
     beside.keep(result)
     assert result.beside.runs or result.beside.numbers
@@ -156,7 +150,7 @@ def test_a_recording_is_shown_as_it_was_without_simulating(case, tmp_path, no_si
 
 
 @pytest.mark.parametrize("case", [("docking", "oblique"), ("payload", "outage")], ids="-".join)
-def test_without_advice_the_rest_is_drawn_and_says_how_to_get_it(case, no_simulation, quick):
+def test_without_advice_the_rest_is_drawn_and_says_how_to_get_it(case, no_simulation, undrawn):
     """Oblique contacts have no closed form, so there is no ideal either."""
     result = job.simulate(*job.find(*case, ["loop.duration=4 s"]))
     no_simulation()

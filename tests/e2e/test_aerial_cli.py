@@ -58,6 +58,7 @@ STIFF = ["hand.amplitude=20 mm", "force_filter.bandwidth=15", "hand.stiffness=60
         ("hover", set(), ("stiffest hand",), ["servo.kind=second-order", "servo.natural_frequency=60"]),
     ],
 )
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_shows_what_is_special(scenario, shown, said, changes):
     text = page.render(beside.computed(job.simulate(*job.find("aerial", scenario, changes))))
     assert shown <= titles(text)
@@ -65,12 +66,14 @@ def test_a_report_shows_what_is_special(scenario, shown, said, changes):
         assert words in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_the_warning_disappears_when_the_servo_is_identified():
     changes = ["servo.kind=second-order", "servo.natural_frequency=60", "servo.damping_ratio=0.7"]
     text = page.render(beside.computed(job.simulate(*job.find("aerial", "hover", [*changes, "loop.duration=1 s"]))))
     assert "modelled by a lag only" not in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_hand_that_is_too_stiff_is_named_and_stopped(tmp_path):
     """600 N/m, a slow filter, no guard: exit code 3, the limit in the report, the fault marked."""
     settings = [word for change in [*STIFF, "port_passivity.enabled=false"] for word in ("--set", change)]
@@ -87,6 +90,7 @@ def test_a_hand_that_is_too_stiff_is_named_and_stopped(tmp_path):
     assert "The guard at the human port is off" in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_runs_side_by_side(tmp_path):
     done = hilt(tmp_path, "compare", "aerial", "--scenario", "push", "--over", "estimator.enabled=true,false")
     assert done.returncode == 0, done.stderr

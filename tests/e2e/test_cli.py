@@ -43,10 +43,10 @@ def test_run_show_and_replay(tmp_path):
     assert "× real time" in done.stderr
     page = (tmp_path / report).read_text()
     (tmp_path / report).unlink()
-    shown = hilt(tmp_path, "show", recording)
+    shown = here(tmp_path, "show", recording)
     assert shown.returncode == 0, shown.stderr
     assert (tmp_path / report).read_text() == page
-    replayed = hilt(tmp_path, "replay", recording)
+    replayed = here(tmp_path, "replay", recording)
     assert (replayed.returncode, replayed.stderr) == (0, "")
     assert "every byte the same" in replayed.stdout
 

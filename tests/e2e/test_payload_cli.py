@@ -81,15 +81,15 @@ def test_a_run_prints_its_ledger_and_writes_its_report(tmp_path):
         ("hils-1", {"Speed and force"}, ["virtual.step=explicit"]),
     ],
 )
+@pytest.mark.usefixtures("undrawn")
 def test_a_report_shows_what_is_switched_on(scenario, shown, changes):
     result = job.simulate(*job.find("payload", scenario, changes))
     assert shown <= titles(page.render(result))
 
 
-def test_two_ports_of_the_link_are_outside_the_balance(tmp_path):
+def test_two_ports_of_the_link_are_outside_the_balance():
     """With a joystick: what the virtual arm puts in comes out at the slave arm, to 1 %, and neither is in the balance."""
-    done = hilt(tmp_path, "run", "payload", "--scenario", "hils-2", "--json")
-    found = json.loads(done.stdout)["ledger"]
+    found = job.simulate(*job.find("payload", "hils-2", [])).as_json()["ledger"]
     ports = {row["port"]: row for row in found["beside"]}
     assert {"master", "slave"} <= ports.keys()  # and those of the grip
     assert ports["slave"]["out_J"] == pytest.approx(ports["master"]["in_J"], rel=0.01)

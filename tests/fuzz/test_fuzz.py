@@ -58,7 +58,7 @@ def finish(worker: Worker) -> tuple[list[dict], int | None, str]:
 def ranges() -> list[tuple[int, int]]:
     """Ranges of seeds; the last one is run next. A new combination of blocks is compiled, and that code stays in the process:
     ten thousand inputs leave hundreds of megabytes of it."""
-    count = max(WORKERS, -(-INPUTS // MOST))
+    count = -(-INPUTS // MOST)
     edges = [round(INPUTS * part / count) for part in range(count + 1)]
     return [*itertools.pairwise(edges)][::-1]
 
