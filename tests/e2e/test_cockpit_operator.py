@@ -1,6 +1,5 @@
 """An operator moves 4500 kg through 5 s of delay, at a browser: the virtual arm answers at once, the slave 5 s later."""
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +10,9 @@ from hilt.live import mailbox
 from hilt.record import recording
 from tests.e2e.cockpit import browser, needs_browser, server, until
 
-pytestmark = needs_browser
+pytestmark = [*needs_browser, pytest.mark.alone]  # the hand's messages come within 0.3 s, or the run is stopped
 
 PUSHES = 8
-ATTEMPTS = 3
-OVERLOADED = 3.0  # processes per core: above this, delays only show the load of the machine
 DELAY = 5.0  # [s] of the link, in each direction
 AT_ONCE = 100.0  # [ms]
 SETTINGS = {"operator.kind": "live", "operator.start": "0 s", "loop.duration": "60 s"}
@@ -58,15 +55,10 @@ def drive(page):
 
 def test_the_virtual_arm_answers_at_once_and_the_slave_after_the_delay(driven):
     page, name = driven
-    for _ in range(ATTEMPTS):
-        drive(page)
-        released = page.probe("t")
-        page.until(f"window.hilt.t > {released + 0.1} || window.hilt.state !== 'LIVE'")
-        if page.probe("state") == "LIVE":
-            break
-        # A machine that is too busy to deliver a message within 0.3 s is stopped, rightly.
-        expect(page.part("fault")).to_contain_text("time without a signal")
-        page.again()
+    drive(page)
+    released = page.probe("t")
+    page.until(f"window.hilt.t > {released + 0.1} || window.hilt.state !== 'LIVE'")
+    assert page.probe("state") == "LIVE", page.part("fault").text_content()
     latency = page.probe("latency")
     page.look("payload-operator")
     page.until(f"window.hilt.t > {released + DELAY + 2.5} || window.hilt.state !== 'LIVE'")
@@ -74,12 +66,9 @@ def test_the_virtual_arm_answers_at_once_and_the_slave_after_the_delay(driven):
     page.part("stop").click()
     page.is_in("STOPPED")
     expect(page.part("reset")).to_be_enabled()  # it is written
-    # 95 of 100 where a core is free for the page (benchmarks/cockpit.py), half of them on a busy machine.
-    busy = os.getloadavg()[0] / (os.cpu_count() or 1)
     assert len(latency["motion"]) >= PUSHES // 2
-    assert np.median(latency["echo"]) < AT_ONCE, latency["echo"]
-    assert busy > OVERLOADED or np.median(latency["motion"]) < AT_ONCE, latency["motion"]
-    assert busy > 1.0 or np.percentile(latency["motion"], 95) < AT_ONCE, latency["motion"]
+    assert np.median(latency["echo"]) < AT_ONCE, latency["echo"]  # how long it takes at worst: benchmarks/cockpit.py
+    assert np.median(latency["motion"]) < AT_ONCE, latency["motion"]
 
     watcher = mailbox.Watcher(name)
     rows = recording.load(Path(watcher.front.recording)).rows
