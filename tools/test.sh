@@ -43,8 +43,7 @@ wait $peers || true
     bounded=$!
     NUMBA_DISABLE_JIT=1 tests uncompiled uncompiled -n 0 &
     interpreted=$!
-    # Three workers on two cores: some of these tests wait for processes that they start.
-    tests "not ($IN_WALL_TIME)" "" -n 3
+    tests "not ($IN_WALL_TIME)" "" -n 2
     wait $bounded $interpreted
 ) &
 beside=$!

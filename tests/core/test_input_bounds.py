@@ -272,5 +272,5 @@ def test_what_a_recording_holds_can_be_built_again(name):
 def test_a_form_full_of_errors_reports_some_of_them():
     from hilt.cockpit import desk
 
-    order = desk.Order(system="freefloat", scenario="paper", settings={f"nonsense{n}": 1 for n in range(400)})
+    order = desk.Order(system="freefloat", scenario="paper", settings={f"nonsense{n}": 1 for n in range(2 * desk.MOST_ERRORS)})
     assert len(desk.check(order)) == desk.MOST_ERRORS

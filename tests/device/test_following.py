@@ -38,8 +38,8 @@ def arrivals(period, until, first, seed):
     return sent, sent + late + np.where(draw.random(len(sent)) < 0.5, draw.uniform(0, 0.5 * period, len(sent)), 0)
 
 
-@pytest.mark.parametrize(("drift", "until"), [(5e-5, 600.0), (-5e-5, 60.0)])
-def test_ten_minutes_of_drifting_clocks(memory, drift, until):
+@pytest.mark.parametrize(("drift", "until"), [(5e-5, 120.0), (-5e-5, 60.0)])
+def test_minutes_of_drifting_clocks(memory, drift, until):
     """A loop of 4 ms and a robot of 1 ms whose clocks drift by 50 ppm: phase within 0.1 ms, no step left out or made twice."""
     ticks, ticks_read = arrivals(LOOP, until, 1.0, 1)
     cycles, cycles_read = arrivals(CYCLE * (1.0 + drift), until, 1.0003, 2)

@@ -38,6 +38,7 @@ def test_many_seeds_give_mean_and_worst(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_methods_side_by_side(tmp_path):
     done = hilt(tmp_path, "compare", "docking", "--over", "compensate.method=none,dac,pida")
     assert done.returncode == 0, done.stderr

@@ -15,7 +15,7 @@ from hilt import job
 from hilt.metrics.survey import Survey
 from hilt.record import recording
 from hilt.report import page
-from tests.e2e.command import hilt
+from tests.e2e.command import here
 
 pytestmark = pytest.mark.long
 
@@ -83,8 +83,8 @@ def test_a_full_disk_ends_the_run_softly_and_keeps_what_was_written(tmp_path):
     rows = recording.load(path).rows
     assert 256 <= len(rows) < 60_000
     assert rows["tick"].tolist() == list(range(len(rows)))
-    assert hilt(tmp_path, "replay", str(Path("runs") / path.name)).returncode == 0
-    shown = hilt(tmp_path, "show", str(Path("runs") / path.name))
+    assert here(tmp_path, "replay", str(Path("runs") / path.name)).returncode == 0
+    shown = here(tmp_path, "show", str(Path("runs") / path.name))
     assert shown.returncode == 0
     assert "The run was cut off" in shown.stdout
 
@@ -92,7 +92,7 @@ def test_a_full_disk_ends_the_run_softly_and_keeps_what_was_written(tmp_path):
 def test_a_disk_that_is_full_at_the_very_end_keeps_every_row(tmp_path):
     """The rows fit, the result of the run does not."""
     arguments = ["run", "freefloat", "--set", "loop.duration=1 s", "--json", "--out"]
-    whole = json.loads(hilt(tmp_path, *arguments, "first").stdout)["recording"]
+    whole = json.loads(here(tmp_path, *arguments, "first").stdout)["recording"]
     limit = (tmp_path / whole).stat().st_size - 100
 
     def full():

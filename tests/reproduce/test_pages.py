@@ -12,7 +12,6 @@ from hilt.reproduce import papers
 from hilt.reproduce.beside import numbers_picture
 from hilt.reproduce.claims import FITTED, Claim, Listing, Reproduction
 from hilt.reproduce.tolerance import within
-from hilt.systems.docking.paper import twin_claims
 from tests.report.layout import problems
 
 pytestmark = pytest.mark.long
@@ -108,9 +107,3 @@ def test_the_numbers_beside_each_other_can_be_read():
         hollow = numbers_picture(dataclasses.replace(PAPER, claims=[CHOSEN])).figure.axes[0].lines[1]
     assert hollow.get_markerfacecolor() == "white", "not to be taken for a reproduction"
     assert numbers_picture(dataclasses.replace(PAPER, claims=CLAIMS[2:])) is None
-
-
-def test_our_own_method_is_not_called_a_paper(monkeypatch):
-    for part in ("_guarded", "_realtime", "_bound", "_pida", "_six", "_energy", "_troubles"):
-        monkeypatch.setattr(twin_claims, part, list)  # minutes of runs
-    assert twin_claims.reproduce().own

@@ -28,6 +28,7 @@ def found():
 
 def test_every_claim_has_a_verdict(found):
     claims = found[0].claims
+    assert found[0].own, "it is not called a paper"
     assert {claim.verdict for claim in claims} <= {"reproduced", "differs"}
     assert all(claim.because for claim in claims if not claim.holds)
     assert {claim.where for claim in claims} == {
