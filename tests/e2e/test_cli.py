@@ -15,12 +15,6 @@ from tests.e2e.command import here, hilt
 pytestmark = pytest.mark.long
 
 
-def result(folder, *arguments):
-    done = hilt(folder, "run", "freefloat", *arguments, "--json")
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
-
-
 def test_json_is_one_object_and_nothing_else(tmp_path, monkeypatch):
     monkeypatch.setenv("PYTHONPROFILEIMPORTTIME", "1")  # on stderr: what is imported
     done = hilt(tmp_path, "run", "freefloat", "--scenario", "paper", "--set", "integrator.kind=euler", "--json")
@@ -121,7 +115,7 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, arguments):
 )
 def test_a_fault_ends_the_run_with_code_3_and_a_whole_recording(tmp_path, name, arguments):
     arguments = [a.replace("2 mm", "'2 mm'") for a in arguments]
-    done = hilt(tmp_path, "run", "freefloat", *arguments, "--json")
+    done = here(tmp_path, "run", "freefloat", *arguments, "--json")
     assert done.returncode == 3
     found = json.loads(done.stdout)
     assert found["fault"]["name"] == name
@@ -164,7 +158,8 @@ def test_reproduce_prints_verdicts_and_writes_the_figures(tmp_path):
 
 def test_a_periodic_run_keeps_wall_time(tmp_path):
     """2 s of scenario cannot take less than 2 s of wall time; the rows contain the lateness of each tick."""
-    found = result(tmp_path, "--scenario", "oos-sim", "--clock", "periodic", "--set", "loop.duration=2 s")
+    periodic = ["--scenario", "oos-sim", "--clock", "periodic", "--set", "loop.duration=2 s"]
+    found = json.loads(here(tmp_path, "run", "freefloat", *periodic, "--json").stdout)
     from hilt.record.recording import load
 
     rows = load(tmp_path / found["recording"]).rows
