@@ -284,6 +284,9 @@ class RsiRobot(DrivenRobot):
         if self._answered:
             return faults.ROBOT_LINE
         frames.copy(X_WB_cmd, self._twin)
+        if not (np.isfinite(self._twin["p"]).all() and np.isfinite(self._twin["q"]).all()):
+            self.hold()
+            return faults.ROBOT_NOT_SENDABLE
         frames.to_robot(self._X_WR, self._twin, self._X_TB, self._wanted)
         origin, settings = self._origin(), self.settings
         short = frames.correct(
