@@ -14,6 +14,8 @@ from hilt.device import frames
 from hilt.device.joints.space import JointSpace
 from hilt.device.placed import pose_of
 from hilt.device.rigfile import SHIPPED, load
+from hilt.device.rsi import codec as rsi
+from hilt.device.rtde import settings as rtde
 from hilt.lab.dry.robot import KINDS
 from hilt.maths import so3
 
@@ -51,6 +53,11 @@ def section(name: str, **changes: Any) -> Any:
     table = {**table, **PLACED, **keys, **KINDS[table["driver"]].loopback(), **changes}
     table = {key: value for key, value in table.items() if value is not None}
     return scenario.build(registry.load("robots", table["driver"]), table)
+
+
+def cycles(name: str) -> tuple[float, ...]:
+    """The cycles that a robot may have [s]."""
+    return {"rsi": rsi.CYCLES, "rtde": rtde.CYCLES}.get(name.partition("-")[0], (section(name).cycle,))
 
 
 def patient(name: str) -> dict[str, Any]:
@@ -144,6 +151,18 @@ class Cell:
     def settle(self) -> None:
         """Until the robot is at rest."""
         self.move(cycles=round(0.3 / self.cycle))
+
+    def carried(self) -> Any:
+        """The robot's program is ended, and the robot moved elsewhere; where it then stands."""
+        self.arm._halt("somebody stopped it")
+        clock.pause(0.1)  # the cycle in which it was stopped is over
+        self.arm._set["p"] += (0.02, 0.01, -0.01)
+        self.arm._response.settle(clock.now())
+        self.arm._response.command(self.arm._set, clock.now(), clock.now() + 0.05)
+        end = clock.now() + 0.5
+        while clock.now() < end:
+            self.hold()
+        return self.there()
 
     def answers(self) -> int:
         """How many answers the robot has had, whether it used them or not."""

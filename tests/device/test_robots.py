@@ -5,6 +5,7 @@ is in test_rsi_robot.py, test_rtde_robot.py and test_fci_robot.py.
 """
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
@@ -50,11 +51,9 @@ def goes_where_it_is_sent(it):
 
 
 @virtual
-@every_driver
-@pytest.mark.parametrize("slow", [False, True], ids=["", "slow"])
-def test_a_robot_goes_where_it_is_sent_and_every_packet_has_its_answer(name, slow):
-    cycles = {"rsi": 0.012, "rtde": 0.008}
-    with cell(name, **({"cycle": cycles.get(name.partition("-")[0])} if slow else {})) as it:
+@pytest.mark.parametrize(("name", "cycle"), [(name, cycle) for name in CELLS for cycle in cells.cycles(name)])
+def test_a_robot_goes_where_it_is_sent_and_every_packet_has_its_answer(name, cycle):
+    with cell(name, cycle=cycle, step_limit=0.001) as it:
         goes_where_it_is_sent(it)
         stamps = np.diff([entry.stamp for entry in it.arm.diary])
         assert len(set(stamps)) == 1
@@ -153,6 +152,18 @@ def test_late_and_never(name):
 
 @virtual
 @every_driver
+def test_a_robot_that_gets_no_answers_stops_itself(name):
+    with cell(name) as it:
+        it.follow()
+        clock.pause(25 * it.cycle)
+        assert re.match("(10|20) commands in a row were lost|20 answers in a row|the counter stood still for 11", it.arm.reason)
+        codes = [it.hold() for _ in range(2)]
+        assert codes[-1] in (faults.ROBOT_SILENT, faults.ROBOT_WATCHDOG)
+        assert it.count("late") == {faults.ROBOT_SILENT: 19}.get(codes[-1], 24)
+
+
+@virtual
+@every_driver
 def test_lost(name):
     """Lost packets are counted, and show in the number of the robot's cycle; the twist is that of the time that has passed."""
     with cell(name) as it:
@@ -223,22 +234,14 @@ def test_restarted(name):
     with cell(name) as it:
         it.follow()
         it.run(SLOW, 0.4)
-        arm, found = it.arm, set()
-        arm._halt("somebody stopped it")
-        clock.pause(0.1)  # the cycle in which it was stopped is over
-        arm._set["p"] += (0.02, 0.01, -0.01)
-        arm._response.settle(clock.now())
-        arm._response.command(arm._set, clock.now(), clock.now() + 0.05)
-        elsewhere, end = it.there(), clock.now() + 0.5
-        while clock.now() < end:
-            found.add(it.hold())
-        arm.restart()
+        elsewhere, found = it.carried(), set()
+        it.arm.restart()
         it.soon(lambda: found.add(it.hold()) or found & {faults.ROBOT_RESTARTED, faults.ROBOT_PROGRAM})
         for _ in range(20):
             it.tick()
             it.goal = it.sent()
         assert max(it.apart(it.there(), elsewhere)) < SEEN, "it has not gone back"
-        assert arm.violations == []
+        assert it.arm.violations == []
 
 
 @virtual
