@@ -116,7 +116,8 @@ class FciController(Arm):
         """Handle requests that have arrived. A second client is turned away: a robot has only one."""
         if self._pending is not None and not self.reason:
             self._connect(self._pending.number, self._pending.payload)
-        for key, _ in self._choice.select(0.0):
+        # The one that it has comes first: it may have gone, and another one taken its place.
+        for key, _ in sorted(self._choice.select(0.0), key=lambda ready: ready[0].fileobj is self._listening):
             if key.fileobj is self._listening:
                 with contextlib.suppress(OSError):
                     connection, _ = self._listening.accept()
