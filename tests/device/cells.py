@@ -18,20 +18,19 @@ from hilt.device.rsi import codec as rsi
 from hilt.device.rtde import settings as rtde
 from hilt.lab.dry.robot import KINDS
 from hilt.maths import so3
+from tests.device.jointed import ARMS
 
-UR5E = {"urdf": "ur5e.urdf", "base": "base", "tip": "tool0", "posture": [0.3, -1.2, 1.6, -1.9, -1.5, 0.2]}
-PANDA = {"urdf": "panda.urdf", "base": "link0", "tip": "link8", "posture": [0.1, -0.5, 0.2, -2.2, 0.1, 1.8, 0.8]}
-ANGLES = {"command": "joints", "joints": {**UR5E, "acceleration": 80.0}}
+UR5E = {"command": "joints", "joints": {**ARMS["ur5e"], "acceleration": 80.0}}
 OF_POSES = dict.fromkeys(("acceleration", "jerk"))  # removed from a table
 CELLS: dict[str, tuple[str, dict[str, Any]]] = {  # shipped rig, and what differs from its [robot]
     "rsi": ("lab-template", {}),
     "rsi-absolute": ("lab-template", {"correction": "absolute", "cycle": 0.012}),
-    "rsi-joints": ("lab-template", {**ANGLES, "cycle": 0.012}),
-    "rsi-absolute-joints": ("lab-template", {**ANGLES, "correction": "absolute", "step_limit": 0.0005}),
+    "rsi-joints": ("lab-template", {**UR5E, "cycle": 0.012}),
+    "rsi-absolute-joints": ("lab-template", {**UR5E, "correction": "absolute", "step_limit": 0.0005}),
     "rtde": ("lab-template-ur", {}),
-    "rtde-joints": ("lab-template-ur", {**ANGLES, "cycle": 0.008}),
+    "rtde-joints": ("lab-template-ur", {**UR5E, "cycle": 0.008}),
     "fci": ("lab-template-franka", {}),
-    "fci-joints": ("lab-template-franka", {**OF_POSES, "command": "joints", "joints": PANDA}),
+    "fci-joints": ("lab-template-franka", {**OF_POSES, "command": "joints", "joints": ARMS["panda"]}),
 }
 JOINTED = [name for name, (_, keys) in CELLS.items() if "joints" in keys]
 PLACED = {  # base and tool turned and moved, so that no axis of one frame is that of another

@@ -147,7 +147,9 @@ def test_late_and_never(name):
                 clock.pause(2.5 * it.cycle)
                 assert it.driver.send(it.goal) == 0
         agree(it)
-        assert (it.arm.late - late, it.count("late")) == (12, 4), "cycles that the robot missed, and packets that were read late"
+        assert (it.arm.late - late, it.count("late")) == (12, 4), (
+            "cycles that the robot missed, and packets that were read late"
+        )
 
 
 @virtual

@@ -1,4 +1,4 @@
-"""What only RSI has: corrections relative to the last cycle or to the start, time stamps, and a controller that counts lateness.
+"""What only RSI has: corrections relative to the last cycle or to the start, time stamps, a count of late answers.
 
 What holds for every robot is in test_robots.py.
 """
