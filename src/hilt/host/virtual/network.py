@@ -96,7 +96,7 @@ class VirtualSocket:
         self.readers: Waiting = []
         self.writers: Waiting = []
         self._seconds: float | None = None  # time limit of a call
-        self._packets: deque[tuple[bytes, Any, int]] = deque()  # data, sender, arrival [ns]
+        self._packets: deque[tuple[bytes, Any, int, int]] = deque()  # data, sender, arrival [ns], dropped before it
         self._options: set[int] = set()
         self._dropped = 0
         self._last: dict[Any, int] = {}  # when the last packet to each receiver arrives [ns]
@@ -248,7 +248,7 @@ class VirtualSocket:
         if len(self._packets) >= PACKETS_MAX:
             self._dropped += 1
             return
-        self._packets.append((data, sender, self.machine.scheduler.now))
+        self._packets.append((data, sender, self.machine.scheduler.now, self._dropped))
         self.machine.scheduler.wake(self.readers)
 
     def recvmsg(self, size: int, _: int = 0) -> tuple[bytes, list[tuple[int, int, bytes]], int, Any]:
@@ -258,13 +258,13 @@ class VirtualSocket:
             raise _refuse(errno.ECONNREFUSED)
         if not self._packets:
             return b"", [], 0, None
-        data, sender, came = self._packets.popleft()
+        data, sender, came, dropped = self._packets.popleft()
         notes = []
         if _STAMPS in self._options:
             wall = WALL + came - FIRST + self.machine.wall_step
             notes.append((socket.SOL_SOCKET, _STAMPS, struct.pack("@qq", *divmod(wall, 1_000_000_000))))
-        if _OVERFLOWS in self._options and self._dropped:
-            notes.append((socket.SOL_SOCKET, _OVERFLOWS, struct.pack("@I", self._dropped)))
+        if _OVERFLOWS in self._options and dropped:
+            notes.append((socket.SOL_SOCKET, _OVERFLOWS, struct.pack("@I", dropped)))
         return data[:size], notes, 0, sender
 
     def recvfrom(self, size: int) -> tuple[bytes, Any]:
