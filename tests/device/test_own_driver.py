@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import hilt
 from hilt.cockpit import desk
 from hilt.core.faults import InputError
 from hilt.device import own, rigfile
@@ -236,6 +237,53 @@ def test_a_robot_whose_wait_returns_a_number_is_refused_before_it_is_armed(tmp_p
     with pytest.raises(InputError, match=r"returned 0; it must return Reply"):
         rig.open()
     assert rig.state == mailbox.OFF
+
+
+OUTSIDE = {  # what a driver does past the virtual machine: where in STATION, what instead, and what the user is told
+    "a socket": ("        return Robot()", "        socket.socket()", "opens a socket; .*machine.socket"),
+    "a socket when the module is loaded": ("class Robot:", "socket.socket()", "opens a socket; .*machine.socket"),
+    "a socket in the run": (
+        "        self.cycle += 1",
+        "        self.cycle < 300 or socket.socket()",
+        "opens a socket; .*machine.socket",
+    ),
+    "a thread": (
+        "        return Robot()",
+        "        threading.Thread(target=print).start()",
+        r"starts a thread; .*machine.thread\(",
+    ),
+    "a class of threads": ("class Robot:", "class Reader(threading.Thread): ...", r"starts a thread; .*machine.thread\("),
+    "a process": (
+        "        return Robot()",
+        "        subprocess.run(['true'])",
+        "starts a process, .*test this part on a real one",
+    ),
+    "a sleep": ("        clock.pause(0.004)", "        time.sleep(0.004)", r"sleeps; .*clock.pause\("),
+    "a sleep by another name": ("        clock.pause(0.004)", "        doze(0.004)", r"sleeps; .*clock.pause\("),
+    "the time": ("        clock.pause(0.004)", "        time.monotonic()", r"reads the time .*clock.now\("),
+    "the time by another name": ("        clock.pause(0.004)", "        t.time()", r"reads the time .*clock.wall\("),
+}
+
+
+@pytest.mark.virtual
+@pytest.mark.parametrize("what", OUTSIDE)
+def test_a_driver_that_gets_past_the_virtual_machine_is_told_its_line_and_what_to_write(
+    tmp_path, module, machine, monkeypatch, what
+):
+    """The session ends with one sentence, and leaves nothing behind."""
+    monkeypatch.chdir(tmp_path)
+    rig = write_rig(tmp_path / "lab", f"{module}:Device")
+    rig.write_text(rig.read_text().replace("[lab]", '[lab]\nready = "0.1 s"'))
+    before, line, told = OUTSIDE[what]
+    imports = "import socket, subprocess, threading, time\nimport time as t\nfrom time import sleep as doze\n"
+    text = imports + STATION.replace(before, f"{line}\n{before}")
+    (tmp_path / "lab" / f"{module}.py").write_text(text)
+    number = text.splitlines().index(line) + 1
+    with pytest.raises(InputError, match=rf"^\S*lab/{module}\.py:{number} {told}[^\n]*$"):
+        hilt.run("docking", None, {"loop.duration": "2 s"}, rig=str(rig))
+    assert [each.name for each in machine.processes if not each.ended] == ["hilt"]
+    assert not machine.network.bound
+    assert not machine.segments.names
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import hashlib
 import signal
 import socket
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -76,17 +77,16 @@ class TestBoth:
     def test_a_datagram_says_how_many_were_dropped_before_it_arrived(self, kind):
         with udp() as one, udp() as other:
             one.setsockopt(socket.SOL_SOCKET, 40, 1)  # SO_RXQ_OVFL
-            one.settimeout(0.1)
             for _ in range(2000):
                 other.sendto(b"x", one.getsockname())
             clock.pause(0.01)
-            read, notes = 0, []
-            with pytest.raises(TimeoutError):
-                while True:
-                    notes += one.recvmsg(64, 64)[1]
+            one.setblocking(False)
+            read = 0
+            with suppress(BlockingIOError):
+                while not one.recvmsg(64, 64)[1]:  # all of them arrived before the first one was dropped
                     read += 1
             assert 100 < read < 2000
-            assert notes == [], "all of them arrived before the first one was dropped"
+            one.settimeout(5.0)
             other.sendto(b"x", one.getsockname())
             ((_, kind_of_note, data),) = one.recvmsg(64, 64)[1]
             assert (kind_of_note, int.from_bytes(data, sys.byteorder)) == (40, 2000 - read)

@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from hilt.compiled import private
 from hilt.core import registry
 from hilt.core.faults import InputError
+from hilt.host import machine
 
 _files: dict[str, Path] = {}  # named on the command line, by module name
 _classes: list[str] = []
@@ -67,6 +68,7 @@ def find(name: str, beside: Path | None) -> Any:
             f"--driver {name} for an installed package",
             key="driver",
         )
+    machine.look_at(found)
     made = getattr(found, attribute, None)
     if not (isinstance(made, type) and issubclass(made, BaseModel) and hasattr(made, "connect")):
         raise InputError(
@@ -114,6 +116,8 @@ def _load(name: str, module: str, path: Path) -> ModuleType:
         spec.loader.exec_module(made)
     except Exception as error:
         del sys.modules[module]
+        if isinstance(error, InputError):
+            raise
         raise _broken(name, error) from None
     return made
 

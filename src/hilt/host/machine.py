@@ -23,6 +23,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any, Protocol, TypeVar
 
 from hilt.core import clock
@@ -258,6 +259,8 @@ class Machine:
         """Shared memory; None for the files of shared.py."""
         return None
 
+    def look_at(self, module: ModuleType) -> None: ...
+
     def open(self, path: Path, mode: str) -> IO[Any]:
         made: IO[Any] = path.open(mode)
         return made
@@ -436,6 +439,11 @@ def real_time_processes() -> dict[int, int]:
 
 def segments() -> Any:
     return _machine.segments
+
+
+def look_at(module: ModuleType) -> None:
+    """Refuse a user's code that cannot run on this machine; the InputError names its line."""
+    _machine.look_at(module)
 
 
 def open_file(path: Path, mode: str) -> IO[Any]:

@@ -16,6 +16,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import ModuleType
 from typing import IO, Any, TypeVar
 
 from hilt.host import machine as seam
@@ -24,7 +25,7 @@ from hilt.host.virtual import processes
 from hilt.host.virtual.disk import Disk
 from hilt.host.virtual.memory import Segments
 from hilt.host.virtual.network import Network, VirtualSelector, VirtualSocket
-from hilt.host.virtual.own_sockets import watching
+from hilt.host.virtual.outside import look_at, watching
 from hilt.host.virtual.processes import VirtualChild, VirtualProcess
 from hilt.host.virtual.scheduler import FIRST, WALL, Scheduler, Task, Waiting
 
@@ -335,6 +336,9 @@ class VirtualMachine(Machine):
     @property
     def segments(self) -> Segments:
         return self._segments
+
+    def look_at(self, module: ModuleType) -> None:
+        look_at(module)
 
     def open(self, path: Path, mode: str) -> IO[Any]:
         return self.disk.open(path, mode)  # type: ignore[return-value]
