@@ -13,7 +13,6 @@ from hilt.device.rtde.emulator import UrController
 from tests.peers import python_with
 
 pytestmark = pytest.mark.wall
-
 FORCE, TORQUE = (10.0, -20.0, 30.0), (1.0, 2.0, -3.0)
 LONG = 60.0  # [s]
 

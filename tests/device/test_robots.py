@@ -311,6 +311,11 @@ def test_one_answer_for_a_packet_and_none_after_the_end(name):
         it.driver.stop()
         clock.pause(1.5 * it.cycle)
         assert it.answers() == answers + 1
+        it.wait()
+        it.driver.stop()
+        it.driver.stop()
+        clock.pause(1.5 * it.cycle)
+        assert it.answers() == answers + 2, "a stop is an answer, once"
         it.driver.close()
         it.driver.close()
         assert it.driver.wait(it.X, it.V).code == faults.ROBOT_SILENT
