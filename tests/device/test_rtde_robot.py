@@ -126,7 +126,7 @@ def test_two_runs_cannot_write_to_the_same_registers_and_one_on_others_replaces_
 
 @virtual
 def test_a_robot_that_is_not_ready_is_one_sentence():
-    with robot("rtde", arm={"cycle": 0.008}) as it, pytest.raises(InputError, match="does not send the requested data"):
+    with robot("rtde", arm={"cycle": 0.008}) as it, pytest.raises(InputError, match="refuses to send data over RTDE"):
         it.section.connect()  # it cannot send that often
     with robot("rtde") as it:
         with pytest.raises(InputError, match="but e-Series send every 2 ms, CB3 every 8 ms"):
