@@ -59,7 +59,9 @@ def run(labs: Sequence[str], seeds: Iterable[int], path: Path, workers: int | No
     jobs = [(lab, seed) for seed in seeds for lab in labs if (lab, seed) not in known]
     path.parent.mkdir(parents=True, exist_ok=True)
     context = multiprocessing.get_context("spawn")
+    cut = path.exists() and not path.read_bytes().endswith(b"\n")
     with path.open("a") as file, context.Pool(workers, maxtasksperchild=A_WORKER) as pool:
+        file.write("\n" if cut else "")
         for line in pool.imap_unordered(one, jobs):
             file.write(f"{line}\n")
             file.flush()

@@ -17,6 +17,7 @@ from hilt.lab.trials.trial import Outcome, Trial
 from hilt.record import recording
 
 ROUNDING = 1e-5  # [m] of set-points in packets
+BRAKING = 1.5  # times the promised deceleration: set-points are rounded, and joints slow down together
 JUMP = 60.0  # [N] of a fault (disturbance.py)
 LATELY = 12  # set-points before a stop, of which the fastest counts as its speed
 HELD_UP = ("lose", "late", "swap", "flip", "cut", "cable", "stall", "hang", "freeze", "robot", "restart")
@@ -186,6 +187,8 @@ def _cut_recording(path: Path) -> Iterator[str]:
 def comes_to_rest(trial: Trial, code: int | None, outcome: Outcome) -> Iterator[str]:
     """After the last set-point of a run, the robot's goes on for v²/2a at most, and for v/a and a few cycles."""
     a_most = trial.rig.lab.deceleration
+    if _struck(trial, "restart", "robot"):  # then the operator moves it
+        return
     for role, (t, cycles, p) in diaries(trial).items():
         cycle = trial.robots[role].settings.cycle
         for number, (_, end, _over) in enumerate(trial.lived[role]):
@@ -206,6 +209,10 @@ def comes_to_rest(trial: Trial, code: int | None, outcome: Outcome) -> Iterator[
             late = trial.robots[role].late + round(slack / cycle)
             if way > speed**2 / (2.0 * a_most) + (1.5 + late) * speed * cycle + ROUNDING:
                 yield f"{role}: after its last set-point at {speed:.4g} m/s it moved on by {1e3 * way:.4g} mm"
+            if not _struck(trial, *HELD_UP, "kill") and len(after) > 1:
+                hard = _braking(p[np.r_[last, after]], cycles[np.r_[last, after]], cycle)[len(last) - 2 :].max(initial=0.0)
+                if hard > BRAKING * a_most:
+                    yield f"{role}: it braked with {hard:.3g} m/s²; {a_most:g} m/s² are promised"
             if time > speed / a_most + 3.0 * cycle + slack:
                 yield f"{role}: it came to rest {1e3 * time:.4g} ms after its last set-point at {speed:.4g} m/s"
 
@@ -260,6 +267,14 @@ def does_its_job(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
         yield f"nothing struck, but {metrics['contacts_missed']} contacts were missed"
     if not np.isfinite(ledger.get("residual_J", 0.0)):
         yield "the ledger has a residual that is no number"
+
+
+def _braking(p: np.ndarray, cycles: np.ndarray, cycle: float) -> np.ndarray:
+    """Return the change of speed from each set-point to the next [m/s²]."""
+    passed = np.maximum(np.diff(cycles), 1) * cycle
+    v = np.diff(p, axis=0) / passed[:, None]
+    found: np.ndarray = np.linalg.norm(np.diff(v, axis=0), axis=1) / passed[1:]
+    return found
 
 
 def _slack(trial: Trial, end: float) -> float:
