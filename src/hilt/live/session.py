@@ -230,16 +230,17 @@ class Session:
         return replace(found, fault=fault, timing=timing, notes=notes, changes=changes, who=who)  # the rows may be incomplete
 
     def close(self) -> None:
-        """Release the devices and all rights; safe to call twice."""
+        """Release the devices and all rights; safe to call twice. A signal that comes meanwhile is raised at the end."""
         machine.not_at_exit(self.close)
-        self.rig.close()
-        joystick.release()
-        self.box.show(state=OFF)
-        self.box.close()
-        if self._rights is not None:
-            self._rights.release()
-            self._rights = None
-        self._claims.close()
+        with interrupts.held():
+            self.rig.close()
+            joystick.release()
+            self.box.show(state=OFF)
+            self.box.close()
+            if self._rights is not None:
+                self._rights.release()
+                self._rights = None
+            self._claims.close()
 
 
 def run(

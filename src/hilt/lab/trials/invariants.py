@@ -71,7 +71,9 @@ def leaves_nothing(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
 def sets_no_point_unarmed(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
     """No set-point before arming or after the end, and none that needs more acceleration than the robot has."""
     for role, robot in trial.robots.items():
-        for violation in robot.violations[:3]:
+        # Set-points of a stream that was held up arrive together; the robot's own program keeps each step small.
+        together = robot.STAMP == "cycle" and any(fault.target.startswith("hilt>") for fault in trial.faults)
+        for violation in [each for each in robot.violations if not (together and "needs" in each)][:3]:
             yield f"{role}: {violation}"
 
 
@@ -209,8 +211,10 @@ def comes_to_rest(trial: Trial, code: int | None, outcome: Outcome) -> Iterator[
             late = trial.robots[role].late + round(slack / cycle)
             if way > speed**2 / (2.0 * a_most) + (1.5 + late) * speed * cycle + ROUNDING:
                 yield f"{role}: after its last set-point at {speed:.4g} m/s it moved on by {1e3 * way:.4g} mm"
-            if not _struck(trial, *HELD_UP, "kill") and len(after) > 1:
-                hard = _braking(p[np.r_[last, after]], cycles[np.r_[last, after]], cycle)[len(last) - 2 :].max(initial=0.0)
+            if not _struck(trial, *HELD_UP, "kill"):
+                stop = np.r_[last, after, [last[-1] if not len(after) else after[-1]] * 2]  # then it stands
+                passed = np.r_[cycles[stop[:-2]], cycles[stop[-1]] + np.array([1.0, 2.0])]
+                hard = _braking(p[stop], passed, cycle)[len(last) - 2 :].max(initial=0.0)
                 if hard > BRAKING * a_most:
                     yield f"{role}: it braked with {hard:.3g} m/s²; {a_most:g} m/s² are promised"
             if time > speed / a_most + 3.0 * cycle + slack:
