@@ -1,10 +1,31 @@
 """Fixtures of the lab's tests."""
 
+from contextlib import ExitStack
+
 import pytest
 
+from hilt.device import rigfile
 from hilt.lab.dry.facility import running_facility
-from tests.e2e.lab import SHORT, Loop, Run, patient_rig
+from tests.e2e import walls
+from tests.e2e.lab import GAP, Run, changed
+from tests.e2e.walls import SHORT, Loop, patient_rig
 from tests.e2e.wheel import Installed
+
+
+@pytest.fixture
+def lab(tmp_path, machine):
+    """`lab("dry-lab-ur", "collisions=1", robot={"patience": 3})`: a session on an emulated facility of its own, on the virtual
+    machine; the tables of its rig file may be changed, and `emulated` has settings of the facility alone."""
+    with ExitStack() as stack:
+
+        def start(rig="dry-lab", *settings, system="docking", scenario="table1", emulated=(GAP,), **tables):
+            file = changed(rigfile.load(rigfile.find(rig)), **tables)
+            facility = stack.enter_context(running_facility(file, list(emulated), diary=tmp_path / "log.csv"))
+            made = Run(facility, tmp_path / "runs", system, scenario, (*emulated, *settings))
+            stack.callback(made.close)
+            return made
+
+        yield start
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +48,7 @@ def run(facility, tmp_path):
     made = []
 
     def start(do=None, settings=(), lab=None, after=0.3, sensor=None):
-        made.append(Run(facility, tmp_path, settings, lab, sensor))
+        made.append(walls.Run(facility, tmp_path, settings, lab, sensor))
         return made[-1].go(do, after)
 
     yield start

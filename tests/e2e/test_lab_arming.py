@@ -19,9 +19,9 @@ from hilt.device import rigfile
 from hilt.host import shared
 from hilt.lab.dry.facility import Facility
 from hilt.record import recording
-from tests.e2e.lab import LONG, Run, until
 from tests.e2e.test_lab_cli import rig_file
 from tests.e2e.test_lab_faults import kill_recorder
+from tests.e2e.walls import LONG, Run, until
 
 pytestmark = [
     pytest.mark.lab,

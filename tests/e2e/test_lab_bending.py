@@ -16,7 +16,7 @@ from hilt.device import rigfile
 from hilt.lab import compliance, identify
 from hilt.lab.compliance import Tapping
 from hilt.lab.dry.facility import running_facility
-from tests.e2e.lab import as_in_space, live_run, patient_rig
+from tests.e2e.walls import as_in_space, live_run, patient_rig
 
 pytestmark = pytest.mark.alone
 

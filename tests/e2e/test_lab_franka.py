@@ -11,7 +11,7 @@ import pytest
 from hilt import job
 from hilt.lab.dry.facility import running_facility
 from hilt.record import recording
-from tests.e2e.lab import live_run, patient_rig
+from tests.e2e.walls import live_run, patient_rig
 
 pytestmark = pytest.mark.alone
 

@@ -9,7 +9,7 @@ from hilt import job
 from hilt.device import frames, rigfile
 from hilt.device.placed import pose_of
 from hilt.lab.dry.facility import running_facility
-from tests.e2e.lab import live_run, patient_rig
+from tests.e2e.walls import live_run, patient_rig
 
 pytestmark = pytest.mark.lab
 

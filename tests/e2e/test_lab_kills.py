@@ -31,8 +31,8 @@ from hilt.live.recorder import SUFFIX as RECORDER
 from hilt.live.recorder import RecorderStatus
 from hilt.live.ring import RingReader
 from hilt.record import recording
-from tests.e2e.lab import LONG, until
 from tests.e2e.test_lab_cli import rig_file
+from tests.e2e.walls import LONG, until
 
 KILLS = int(os.environ.get("HILT_KILLS", "10"))
 SEED = 13

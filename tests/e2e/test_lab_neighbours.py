@@ -12,7 +12,7 @@ from hilt.host.claims import Claims
 from hilt.lab.dry.facility import running_facility
 from hilt.live import cores, mailbox, station
 from hilt.live.mailbox import LIVE, Sender
-from tests.e2e.lab import LONG, PERIOD, RIG, SHORT, hurry, patient_rig, until
+from tests.e2e.walls import LONG, PERIOD, RIG, SHORT, hurry, patient_rig, until
 
 # As in test_lab_processes: more than a busy host takes from a loop with priority, far less than a neighbour on its core takes.
 MARGIN = 5 * PERIOD

@@ -19,7 +19,7 @@ from hilt.lab.dry.facility import running_facility
 from hilt.live.mailbox import Sender
 from hilt.live.session import Session
 from hilt.record import recording
-from tests.e2e.lab import PERIOD, hurry, kill_while_live, live_run, straight, until
+from tests.e2e.walls import PERIOD, hurry, kill_while_live, live_run, straight, until
 
 pytestmark = pytest.mark.alone
 

@@ -20,7 +20,7 @@ import pytest
 from hilt.host import shared
 from hilt.lab.dry.facility import running_facility
 from hilt.record import recording
-from tests.e2e.lab import LONG, PERIOD, SHORT, Loop, hurry, patient_rig, stop, until
+from tests.e2e.walls import LONG, PERIOD, SHORT, Loop, hurry, patient_rig, stop, until
 
 # Waiting for a stopped or dead process would take until the test goes on, at least half a second, or forever. The limit is in
 # between: a quarter of a second more than the worst of the undisturbed run. On two quiet cores every case stays within

@@ -12,8 +12,8 @@ from hilt.core.faults import InputError
 from hilt.device import peer
 from hilt.device.netft import codec as ft
 from tests.contract.test_strangers import FLOOD, Poser, packet
-from tests.e2e.lab import Run, until
 from tests.e2e.test_lab_faults import check_contact, switch
+from tests.e2e.walls import Run, until
 
 pytestmark = pytest.mark.lab
 

@@ -10,7 +10,7 @@ import pytest
 import hilt
 from hilt import job
 from hilt.live.session import Session
-from tests.e2e.lab import SHORT
+from tests.e2e.walls import SHORT
 
 pytestmark = pytest.mark.lab
 

@@ -5,7 +5,7 @@ import pytest
 
 from hilt import job
 from hilt.lab.dry.facility import running_facility
-from tests.e2e.lab import as_in_space, live_run, patient_rig
+from tests.e2e.walls import as_in_space, live_run, patient_rig
 
 pytestmark = pytest.mark.alone
 

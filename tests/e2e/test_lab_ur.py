@@ -10,7 +10,7 @@ from hilt.core.faults import InputError
 from hilt.device import rigfile
 from hilt.lab import identify
 from hilt.lab.dry.facility import running_facility
-from tests.e2e.lab import live_run, patient_rig
+from tests.e2e.walls import live_run, patient_rig
 
 pytestmark = pytest.mark.alone
 

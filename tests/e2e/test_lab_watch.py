@@ -14,7 +14,7 @@ from hilt.core.faults import InputError
 from hilt.device import watch
 from hilt.device.course import BLEND
 from hilt.record import recording
-from tests.e2e.lab import PERIOD, Run
+from tests.e2e.walls import PERIOD, Run
 
 pytestmark = pytest.mark.lab
 
