@@ -1,6 +1,6 @@
 """Fixtures of the lab's tests."""
 
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 
 import pytest
 
@@ -13,17 +13,26 @@ from tests.e2e.wheel import Installed
 
 
 @pytest.fixture
-def lab(tmp_path, machine):
-    """`lab("dry-lab-ur", "collisions=1", robot={"patience": 3})`: a session on an emulated facility of its own, on the virtual
-    machine; the tables of its rig file may be changed, and `emulated` has settings of the facility alone."""
+def dry(tmp_path, machine):
+    """`dry("dry-lab-ur", robot={"patience": 3})`: an emulated facility on the virtual machine; the tables of its rig file may be
+    changed, and `emulated` has settings of its world."""
+    with ExitStack() as stack:
+
+        def start(rig="dry-lab", emulated=(GAP,), **tables):
+            file = changed(rigfile.load(rigfile.find(rig)), **tables)
+            return stack.enter_context(running_facility(file, list(emulated), diary=tmp_path / "log.csv"))
+
+        yield start
+
+
+@pytest.fixture
+def lab(dry, tmp_path):
+    """`lab("dry-lab-ur", "collisions=1", robot={"patience": 3})`: a session on such a facility."""
     with ExitStack() as stack:
 
         def start(rig="dry-lab", *settings, system="docking", scenario="table1", emulated=(GAP,), **tables):
-            file = changed(rigfile.load(rigfile.find(rig)), **tables)
-            facility = stack.enter_context(running_facility(file, list(emulated), diary=tmp_path / "log.csv"))
-            made = Run(facility, tmp_path / "runs", system, scenario, (*emulated, *settings))
-            stack.callback(made.close)
-            return made
+            facility = dry(rig, emulated, **tables)
+            return stack.enter_context(closing(Run(facility, tmp_path / "runs", system, scenario, (*emulated, *settings))))
 
         yield start
 

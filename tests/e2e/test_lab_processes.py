@@ -1,217 +1,166 @@
-"""Faults of processes, of the disk and of the host while the robot is LIVE: killed, stopped, full, without privileges.
+"""Faults of processes and of the disk while the robot is LIVE: killed, stopped, full, slow. The loop is not disturbed.
 
-Loop, recorder, reader, robot and sensor are separate processes, and the faults are real. Everything is compared with an
-undisturbed run of the same loop on the same machine. Robot and sensor have the priority that hardware has (where the host
-permits it), so that their stalls are not mistaken for the loop's.
+Loop, recorder, reader, robot and sensor are separate processes. A few of these are also killed in wall time: test_lab_cli.py.
 """
 
-import ctypes
-import os
-import resource
+import random
+import shutil
 import signal
-import subprocess
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from hilt.host import shared
-from hilt.lab.dry.facility import running_facility
-from hilt.record import recording
-from tests.e2e.walls import LONG, PERIOD, SHORT, Loop, hurry, patient_rig, stop, until
-
-# Waiting for a stopped or dead process would take until the test goes on, at least half a second, or forever. The limit is in
-# between: a quarter of a second more than the worst of the undisturbed run. On two quiet cores every case stays within
-# 0.5 ms; a shared host has taken up to ten cycles of 4 ms from a loop with priority.
-MARGIN = 0.25
-LATE = MARGIN / PERIOD  # the same, counted by the robot: answers that it did not get in time, more than in the undisturbed run
-GOES_ON = ("collisions=1000", "loop.duration='1.6 s'")
-ENDS = ("collisions=1000", "loop.duration='20 s'")
-
-pytestmark = [
-    pytest.mark.lab,
-    pytest.mark.skipif(sys.platform != "linux", reason="shared memory and signals as Linux has them"),
-]
-
-READER = """
-import sys
+from hilt import job
+from hilt.core import clock
+from hilt.core.faults import InputError
+from hilt.device.live_rig import LIVE
 from hilt.live.ring import RingReader, rings
+from hilt.record import recording
+from tests.e2e.lab import GAP, ROBOTS, Run, until
 
-print("ready", flush=True)
-while not (found := [name for name in rings() if name.startswith(sys.argv[1])]):
-    pass
-ring = RingReader(found[0])
-while ring.count < 50:
-    ring.read(64)
-print("reading", flush=True)
-while True:
-    ring.read(64)
-"""
+pytestmark = pytest.mark.virtual
+
+LATE = 1e-4  # s: more than an undisturbed row is late on the virtual machine
 
 
-@pytest.fixture(scope="module")
-def facility():
-    with running_facility(patient_rig(realtime=True), list(SHORT)) as found:
-        hurry(found)
-        yield found
+class Reader:
+    """Another process, which reads every row of a run."""
+
+    def __init__(self, machine):
+        self.rows = []
+        self.child = machine.begin("reader", self._read)
+
+    def _read(self):
+        ring = RingReader(until(rings)[0])
+        while not (ring.ended and ring.next == ring.count):
+            self.rows.append(ring.read(4096)[0])
+            clock.pause(0.02)
 
 
-@pytest.fixture(scope="module")
-def calm(loop, tmp_path_factory):
-    """The undisturbed run: the lateness of its worst row, and the number of answers too late for the robot."""
-    loop.begin(tmp_path_factory.mktemp("calm"), GOES_ON)
-    loop.until_over()
-    found, rows = loop.result()
-    assert found["fault"] is None
-    assert found["faults"] == []
-    assert found["timing"]["rows_lost"] == 0
-    return {"lateness": rows["lateness"][1:].max(), "tick_time": rows["tick_time"].max(), "late": loop.late}
+def kill(run, machine):
+    (recorder,) = machine.named("recorder")
+    machine.kill(recorder.pid, signal.SIGKILL)
 
 
-def undisturbed(loop, rows, calm):
-    """The law: it caused no missed tick. From the event on no row began later and none took longer than in the undisturbed run,
-    apart from what the host takes; and the robot, which has its own count, got its answers in time."""
-    after = rows[loop.at :]
-    assert len(after) > 50
-    assert after["lateness"].max() <= calm["lateness"] + MARGIN
-    assert after["tick_time"].max() <= calm["tick_time"] + MARGIN
-    assert loop.late <= calm["late"] + LATE
+def stop(run, machine):
+    (recorder,) = machine.named("recorder")
+    machine.kill(recorder.pid, signal.SIGSTOP)
+    clock.pause(2.5)
+    machine.kill(recorder.pid, signal.SIGCONT)
 
 
-def readable(found, rows, least=20):
-    """The recording is the beginning of the rows, byte for byte."""
-    kept = recording.load(Path(found["recording"])).rows
-    assert len(kept) >= least
-    assert kept.tobytes() == rows[: len(kept)].tobytes()
-    return len(kept)
+def fill(run, machine):
+    machine.disk.full = True
 
 
-def test_the_recorder_is_killed(loop, calm, tmp_path):
-    loop.begin(tmp_path, GOES_ON, ticks=200, recorder="count")
-    os.kill(loop.recorder, signal.SIGKILL)
-    loop.until_over()
-    found, rows = loop.result()
-    undisturbed(loop, rows, calm)
-    assert found["fault"] is None
-    assert "the recorder's process has ended" in str(found["faults"])
-    assert found["timing"]["rows_lost"] == len(rows) - readable(found, rows) > 0
+def slow(run, machine):
+    machine.disk.slow = 100_000_000  # ns for each write
 
 
-def test_the_recorder_is_stopped(loop, calm, tmp_path):
-    """No heartbeat for 2 s ends the run softly; a recorder that continues then has everything."""
-    loop.begin(tmp_path, ENDS, ticks=200)
-    recorder = loop.recorder
-    stop(recorder)
-    loop.until_over()
-    os.kill(recorder, signal.SIGCONT)
-    found, rows = loop.result()
-    undisturbed(loop, rows, calm)
-    assert found["fault"]["name"] == "recorder"
-    assert "no sign of life" in str(found["faults"])
-    most = 2.0 / PERIOD + 32 + 100  # a silence of 2 s, seen every 32 ticks; the signal may take a while on a busy machine
-    assert found["fault"]["tick"] - loop.at <= most
-    assert found["timing"]["rows_lost"] == 0
-    assert readable(found, rows) == len(rows)
+def stop_reader(run, machine):
+    (reader,) = machine.named("reader")
+    machine.kill(reader.pid, signal.SIGSTOP)
 
 
-def test_a_reader_is_stopped(loop, calm, tmp_path):
-    reader = subprocess.Popen([sys.executable, "-c", READER, f"{loop.process.pid}-"], stdout=subprocess.PIPE, text=True)
-    try:
-        assert reader.stdout.readline() == "ready\n"
-        loop.begin(tmp_path, GOES_ON)
-        assert reader.stdout.readline() == "reading\n"
-        stop(reader.pid)
-        loop.until_over()
-    finally:
-        reader.kill()
-        reader.communicate()
-    found, rows = loop.result()
-    undisturbed(loop, rows, calm)
-    assert found["fault"] is None
-    assert found["faults"] == []
-    assert found["timing"]["rows_lost"] == 0
-    assert readable(found, rows) == len(rows)
+def delete(run, machine):
+    shutil.rmtree(run.session.folder)
 
 
-@pytest.fixture
-def small_disk(tmp_path):
-    """A separate folder with room for 48 kB: less than a second of rows."""
-    try:
-        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=48k", "tmpfs", str(tmp_path)], check=True, capture_output=True)
-    except (OSError, subprocess.CalledProcessError):
-        pytest.skip("may not mount a tmpfs here: only root may")
-    yield tmp_path
-    subprocess.run(["umount", "--lazy", str(tmp_path)], check=True, capture_output=True)
+CHUNK = 0.24  # s of rows that may not have been written yet
+LOOKED = 32  # ticks between two checks of the recorder
+DIES = "the recorder's process has ended (exit code -9)"
+# What happens, when [s], what the rig says about it, ticks from there to its fault, its sentence, whether rows are lost.
+CASES = {
+    "the recorder is killed": (kill, 0.8, "stop", LOOKED, DIES, True),
+    "the recorder is killed, which is counted": (kill, 0.8, "count", None, DIES, True),
+    "the recorder is killed before its first row": (kill, 0.0, "stop", LOOKED, "were still in shared memory", False),
+    "the recorder is stopped": (stop, 0.8, "stop", 2.0 / 0.004 + LOOKED, "no sign of life", False),
+    "the disk is full": (fill, 0.3, "stop", LOOKED + 130, "No space left", True),  # noticed with the next chunk
+    "the disk is full, which is counted": (fill, 0.3, "count", None, "No space left", True),
+    "the disk is slow": (slow, 0.3, "stop", None, "", False),
+    "the folder is deleted": (delete, 0.3, "stop", None, "was deleted during the run; it was restored", False),
+    "a reader is stopped": (stop_reader, 0.3, "stop", None, "", False),
+}
 
 
-@pytest.mark.parametrize("then", ["stop", "count"])
-def test_the_disk_is_full(loop, calm, small_disk, then):
-    loop.begin(small_disk, GOES_ON, ticks=20, recorder=then)
-    loop.until_over()
-    found, rows = loop.result()
-    undisturbed(loop, rows, calm)
-    assert "No space left" in str(found["faults"])
-    assert (found["fault"] and found["fault"]["name"]) == {"stop": "recorder", "count": None}[then]
-    assert found["timing"]["rows_lost"] == len(rows) - readable(found, rows) > 0
+@pytest.mark.parametrize("name", CASES)
+def test_nothing_beside_the_loop_disturbs_it(lab, machine, name):
+    """No row begins late, the robot misses no answer, and the recording is the beginning of the rows, byte for byte."""
+    do, after, reaction, ticks, words, lost = CASES[name]
+    reader = Reader(machine)
+    run = lab("dry-lab", "collisions=1000", f"loop.duration={1.6 if ticks is None else 20} s", lab={"recorder": reaction})
+    result = run.go(lambda run: do(run, machine), after)
+    assert (result.fault and result.fault.name) == ("recorder" if ticks else None)
+    if ticks:
+        assert result.fault.tick - after / run.cycle <= ticks + 1
+    assert words in str(result.notes)
+    assert bool(result.notes) == bool(words)
+    assert run.judged()["late"] == 0
+    rows = np.concatenate(reader.rows)
+    assert rows["lateness"].max() < LATE
+    kept = recording.load(result.recording).rows
+    both = min(len(kept), len(rows))  # the reader may have been stopped
+    assert kept[:both].tobytes() == rows[:both].tobytes()
+    assert both >= min(after, CHUNK) / run.cycle
+    assert (result.timing["rows_lost"] > 0) == lost
+    if do is not stop_reader:
+        assert result.timing["rows"] - result.timing["rows_lost"] == len(kept)
+        assert rows["tick"].tolist() == list(range(result.timing["rows"]))
 
 
-def test_the_loop_is_stopped_for_a_while(loop, tmp_path):
+def away(machine, facility, folder, *settings, after=0.5):
+    """hilt in a process of its own, a while after it went live: its run, its handle, and what it finds."""
+    found = {}
+
+    def main():
+        found["run"] = run = Run(facility, folder, settings=(GAP, "collisions=1000", *settings))
+        run.open()
+        found["result"] = run.session.go()
+        run.close()
+
+    child = machine.begin("hilt", main)
+    until(lambda: "run" in found and found["run"].rig.state == LIVE)
+    clock.pause(after)
+    return found["run"], child, found
+
+
+CAME_BACK = {"rsi": "robot-gap", "rtde": "lateness", "fci": "lateness"}
+GONE = {"rsi": "answers in a row were late", "rtde": "the counter stood still", "fci": "its client has disconnected"}
+
+
+@pytest.mark.parametrize("rig", ROBOTS)
+def test_a_loop_that_is_stopped_for_a_while_does_not_move_the_robot_afterwards(dry, machine, tmp_path, rig):
     """The robot stops when there are no answers, and does not start again: no set-point moves it after the pause."""
-    loop.begin(tmp_path, ENDS, lateness=0.1, missed=25)
-    stop(loop.process.pid)
-    time.sleep(2 * PERIOD)
-    moved = loop.status()["set_points"]
-    time.sleep(0.3)
-    loop.process.send_signal(signal.SIGCONT)
-    loop.until_over()
-    found, rows = loop.result()
-    assert found["fault"]["name"] in ("robot-gap", "lateness")
-    assert rows["lateness"][-1] > 0.25
-    assert loop.late > 50, "the robot counts 4 ms for each"
-    assert abs(np.diff(rows["X_WB_cmd"]["p"][:-1, 0])[-1]) / PERIOD > 0.01, "it was moving before"
-    assert loop.status()["set_points"] == moved
-    assert readable(found, rows) == len(rows)
+    run, loop, found = away(machine, dry(rig), tmp_path)
+    machine.kill(loop.pid, signal.SIGSTOP)
+    clock.pause(0.15)
+    moved = run.judged()
+    machine.kill(loop.pid, signal.SIGCONT)
+    until(lambda: "result" in found)
+    run.result = result = found["result"]
+    assert result.fault.name == CAME_BACK[run.file.robot["driver"]]
+    assert result.rows["lateness"].max() > 0.14
+    assert run.speed > 0.01, "it was moving before"
+    robot = run.judged()
+    assert (robot["set_points"], robot["violations"]) == (moved["set_points"], [])
+    assert job.replay(recording.load(result.recording)) is None
 
 
-def without_privileges():
-    """As on a host that permits no priority and no locked memory."""
-    for limit in (resource.RLIMIT_RTPRIO, resource.RLIMIT_MEMLOCK, resource.RLIMIT_NICE):
-        resource.setrlimit(limit, (0, 0))
-    libc, drop = ctypes.CDLL(None), 24  # PR_CAPBSET_DROP: root has none of these after exec, and others had none before
-    for capability in (23, 14, 24):  # CAP_SYS_NICE, CAP_IPC_LOCK, CAP_SYS_RESOURCE
-        libc.prctl(drop, capability, 0, 0, 0)
-
-
-def test_the_privileges_are_dropped_and_the_loop_is_killed(loop, facility, tmp_path):
-    """Without privileges a run goes on, and reports it. Killed in the next one, it leaves a robot that stops by itself, a
-    complete file, and nothing in shared memory once another has started."""
-    weak = Loop(facility, before=without_privileges)
-    try:
-        weak.begin(tmp_path, GOES_ON, missed=1000)  # without privileges a busy machine can delay it arbitrarily
-        weak.until_over()
-        found, rows = weak.result()
-        assert found["fault"] is None
-        rights = found["timing"]["rights"]
-        assert set(rights["refused"]) == {"priority", "memory"}
-        assert "SCHED_FIFO 80 was refused" in rights["refused"]["priority"]
-        assert "memory is not locked" in rights["refused"]["memory"]
-        assert readable(found, rows) == len(rows)
-
-        weak.begin(tmp_path, ENDS, missed=1000)
-        before, recorder = weak.status(), weak.recorder
-        weak.process.kill()
-        status = facility.control.wait_for(lambda found: found["robot"]["stops"] > before["stops"], LONG)["robot"]
-        assert "answers in a row were late" in status["last_reason"]
-        assert status["violation_count"] == weak.violations, status["violations"]
-        until(lambda: not weak.ring.writer_alive)
-        until(lambda: not Path(f"/proc/{recorder}").exists())
-        path = max(tmp_path.glob("*.mcap"), key=lambda each: each.stat().st_mtime_ns)
-        assert recording.load(path).rows["tick"].tolist() == list(range(weak.ring.count))
-    finally:
-        weak.end()
-    loop.begin(tmp_path, GOES_ON)
-    assert not shared.left(f"{weak.process.pid}-*"), "left behind by the killed one"
-    loop.until_over()
-    assert loop.result()[0]["fault"] is None
+@pytest.mark.parametrize("rig", ROBOTS)
+def test_a_killed_loop_leaves_a_robot_that_stops_by_itself_and_a_whole_file(dry, lab, machine, tmp_path, rig):
+    """And nothing in shared memory once another session has started."""
+    facility = dry(rig)
+    run, loop, _ = away(machine, facility, tmp_path)
+    ring = RingReader(next(each for each in rings() if each.startswith(f"{loop.pid}-")))
+    machine.kill(loop.pid, signal.SIGKILL)
+    clock.pause(0.5)
+    robot = run.judged()
+    assert robot["stops"] == 1
+    assert GONE[run.file.robot["driver"]] in robot["last_reason"]
+    assert (robot["violations"], robot["hard_stops"]) == ([], 0)
+    assert not ring.writer_alive
+    assert machine.named("recorder") == []
+    (path,) = tmp_path.glob("*.mcap")
+    assert recording.load(path).rows["tick"].tolist() == list(range(ring.count))
+    Run(facility, tmp_path).close()
+    assert [each for each in machine.segments.left() if each.startswith(f"{loop.pid}-")] == []
