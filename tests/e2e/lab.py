@@ -44,8 +44,8 @@ class Run:
 
     def __init__(self, facility, folder, system="docking", scenario="table1", settings=(GAP,)):
         self.facility, self.control, self.file = facility, facility.control, facility.rig
-        found = job.find(system, scenario, [*self.file.settings(system), *settings])
-        self.session = Session(*found, folder, self.file)
+        self.found = job.find(system, scenario, [*self.file.settings(system), *settings])
+        self.session = Session(*self.found, folder, self.file)
         self.rig, self.cycle = self.session.rig, self.session.rig.cycle
         self.stopped = []  # when the loop began to stop
 
@@ -55,7 +55,7 @@ class Run:
         self.rig.stop = lambda: (self.stopped.append(clock.now()), stop())
         self.session.open()
         assert self.rig.state == READY
-        assert self.judged()["set_points"] == 0
+        assert self.judged()["violations"] == [], "any set-point before arming is one"
         self.control.live(True)
 
     def meanwhile(self, do, after, what):

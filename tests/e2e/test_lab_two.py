@@ -18,8 +18,7 @@ from hilt.device.live_rig import LIVE, READY
 from hilt.lab.dry.facility import running_facility
 from hilt.live.mailbox import Sender
 from hilt.live.session import Session
-from tests.e2e.test_lab_twin import as_in_space
-from tests.e2e.walls import PERIOD, hurry, kill_while_live, live_run, straight, until
+from tests.e2e.walls import PERIOD, as_in_space, hurry, kill_while_live, live_run, straight, until
 
 pytestmark = pytest.mark.alone
 

@@ -1,4 +1,4 @@
-"""The motion of a tap test and what it writes; the test itself is run on the dry lab (tests/e2e/test_lab_bending.py)."""
+"""The motion of a tap test and what it writes; the test itself is run on the dry lab (tests/e2e/test_lab_contacts.py)."""
 
 import math
 import tomllib
