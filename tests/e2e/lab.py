@@ -55,7 +55,7 @@ class Run:
         self.rig.stop = lambda: (self.stopped.append(clock.now()), stop())
         self.session.open()
         assert self.rig.state == READY
-        assert self.judged()["violations"] == [], "any set-point before arming is one"
+        assert (found := self.judged()["violations"]) == [], found
         self.control.live(True)
 
     def meanwhile(self, do, after, what):

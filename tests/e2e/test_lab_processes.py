@@ -3,7 +3,6 @@
 Loop, recorder, reader, robot and sensor are separate processes. A few of these are also killed in wall time: test_lab_cli.py.
 """
 
-import random
 import shutil
 import signal
 
@@ -12,7 +11,6 @@ import pytest
 
 from hilt import job
 from hilt.core import clock
-from hilt.core.faults import InputError
 from hilt.device.live_rig import LIVE
 from hilt.live.ring import RingReader, rings
 from hilt.record import recording
