@@ -47,11 +47,12 @@ class Run:
         self.found = job.find(system, scenario, [*self.file.settings(system), *settings])
         self.session = Session(*self.found, folder, self.file)
         self.rig, self.cycle = self.session.rig, self.session.rig.cycle
-        self.stopped = []  # when the loop began to stop
+        self.armed, self.stopped = [], []  # when it was armed, and when the loop began to stop
 
     def open(self):
         """Connected and READY, and nothing has moved."""
-        stop = self.rig.stop
+        arm, stop = self.rig.arm, self.rig.stop
+        self.rig.arm = lambda bench: (self.armed.append(clock.now()), arm(bench))
         self.rig.stop = lambda: (self.stopped.append(clock.now()), stop())
         self.session.open()
         assert self.rig.state == READY
@@ -84,6 +85,10 @@ class Run:
         robot = self.judged()
         assert robot["violation_count"] == 0, robot["violations"]
         assert robot["hard_stops"] == 0
+        calls = [
+            (who, what) for who, what, when in machine.current().slow_calls if self.armed[-1] < when / 1e9 < self.stopped[-1]
+        ]
+        assert [who for who, _ in calls if who == "hilt" or who.startswith("robot ")] == [], "nothing slow while it moves"
         rows = result.rows
         assert len(rows) == result.timing["rows"] - result.timing["rows_lost"]
         assert job.replay(recording.load(result.recording)) is None, "however it ended"
