@@ -14,12 +14,12 @@ from tests.e2e.wheel import Installed
 
 @pytest.fixture
 def dry(tmp_path, machine):
-    """`dry("dry-lab-ur", robot={"patience": 3})`: an emulated facility on the virtual machine; the tables of its rig file may be
-    changed, and `emulated` has settings of its world."""
+    """`dry("dry-lab-ur", robot={"patience": 3})`: an emulated facility on the virtual machine. Tables of its rig file may be
+    changed; `emulated` has settings of its world."""
     with ExitStack() as stack:
 
         def start(rig="dry-lab", emulated=(GAP,), **tables):
-            file = changed(rigfile.load(rigfile.find(rig)), **tables)
+            file = changed(rigfile.load(rigfile.find(rig)) if isinstance(rig, str) else rig, **tables)
             return stack.enter_context(running_facility(file, list(emulated), diary=tmp_path / "log.csv"))
 
         yield start

@@ -3,6 +3,7 @@
 `Run` is a session on such a facility, disturbed while live. What other programs take part in runs in wall time: `patient_rig`.
 """
 
+import csv
 from contextlib import closing, contextmanager
 
 import numpy as np
@@ -79,12 +80,12 @@ class Run:
         if self.rig.state != READY:
             self.open()
         self.result = result = self.meanwhile(do, after, self.session.go)
-        self.control.live(False)
+        for name in self.robots():
+            self.control.set(f"{name}.live", False)
         assert self.rig.state == READY, "it can be armed again without restarting anything"
         clock.pause(0.2)
-        robot = self.judged()
-        assert robot["violation_count"] == 0, robot["violations"]
-        assert robot["hard_stops"] == 0
+        for robot in self.robots().values():
+            assert (robot["violations"], robot["hard_stops"]) == ([], 0)
         calls = [
             (who, what) for who, what, when in machine.current().slow_calls if self.armed[-1] < when / 1e9 < self.stopped[-1]
         ]
@@ -95,8 +96,23 @@ class Run:
         return result
 
     def judged(self):
-        """What the robot itself reports."""
+        """What the robot itself reports; of two, the clock."""
         return self.control.status()["robot"]
+
+    def robots(self):
+        """What all robots that are still there report."""
+        return {name: found for name, found in self.control.status().items() if "violation_count" in found}
+
+    def log(self, name):
+        """Times [s] and positions [m] of the set-points that one of two robots was sent."""
+        self.control.status()  # it writes its log
+        with self.facility.diary.with_name(f"log-{name}.csv").open(encoding="utf-8") as file:
+            rows = np.array([[float(row[each]) for each in "txyz"] for row in csv.DictReader(file)])
+        return rows[:, 0], rows[:, 1:]
+
+    def say_stop(self):
+        with self.sender() as sender:
+            assert sender.wait(sender.stop(), 2.0).accepted
 
     @contextmanager
     def sender(self):

@@ -15,7 +15,7 @@ from hilt.device.live_rig import READY
 from hilt.host import machine
 from hilt.live.overseer import Overseer
 from hilt.record import recording
-from tests.e2e.lab import ROBOTS, ROUNDED, until
+from tests.e2e.lab import ROBOTS, ROUNDED, Run, until
 
 pytestmark = pytest.mark.virtual
 
@@ -206,16 +206,11 @@ def test_others_see_where_the_robot_is_while_it_is_live(lab):
     assert not (measured[0] == seen[0]["p"]).all()
 
 
-def say_stop(run):
-    with run.sender() as sender:
-        assert sender.wait(sender.stop(), 2.0).accepted
-
-
 ON_THE_WAY = {
     "the force jumps": (switch("sensor.jump", (4000, 0, 0, 0, 0, 0)), "jumped more between two records"),
     "the sensor is saturated": (switch("sensor.saturate"), "saturated"),
     "the robot's cable is out": (switch("robot.disconnect"), "no packet"),
-    "somebody says stop": (say_stop, "a stop was requested"),
+    "somebody says stop": (Run.say_stop, "a stop was requested"),
     "the robot is pushed aside": (switch("robot.push", (0, 0.02, 0, 0, 0, 0, 0.7)), "distance of the robot from its set-point"),
 }
 

@@ -1,211 +1,230 @@
-"""Docking on two emulated robots, each a process with its own clock: metrics of the contact, faults of either, and limits.
+"""Two emulated robots, each a process with its own clock: contacts, forces, faults of either, and clocks that drift.
 
-`HILT_ROBOTS=all` also runs the contact with the sensor on the servicer, and a minute with clocks of 4 and 1 ms that drift.
+Docking shares its motion between two robots; payload's table and slave arm are joined by the grip.
 """
 
 import csv
 import os
-import threading
-import time
+import signal
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 
 from hilt import job
+from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.device import rigfile
-from hilt.device.live_rig import LIVE, READY
-from hilt.lab.dry.facility import running_facility
-from hilt.live.mailbox import Sender
-from hilt.live.session import Session
-from tests.e2e.walls import PERIOD, as_in_space, hurry, kill_while_live, live_run, straight, until
+from hilt.device.live_rig import READY
+from hilt.host import machine as host
+from tests.e2e.lab import GAP, ROUNDED, Run, changed, until
+from tests.e2e.test_lab_contacts import TWIN, as_in_space
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.virtual
 
-GAP = "frames.gap=15 mm"
-ALL = os.environ.get("HILT_ROBOTS") == "all"
+PERIOD = 0.004
+BRIEF = ("link.delay=0.5 s", "operator.start=0 s", "operator.duration=3 s", "loop.duration=5 s")
+WHOLE = os.environ.get("HILT_PAYLOAD") == "whole"  # also all of hils-2, with its 5 s of delay
 
 
-def two_robots(carrier="target", patience=125, lab=None, **emulated):
-    """With the long timeouts of the other tests' rig (lab.py)."""
+class Pair(NamedTuple):
+    """Two robots, the clock and the other one, and a run that moves both."""
+
+    rig: str
+    clock: str
+    other: str
+    run: dict
+    speed: float  # m/s that each of them reaches
+    later: float  # s for which the other one has set-points
+
+
+PAIRS = {
+    "docking": Pair("dry-lab-two", "servicer", "target", {"settings": (GAP,)}, 0.009, 0.018),
+    "payload": Pair(
+        "dry-lab-payload",
+        "table",
+        "arm",
+        # A light one follows the operator at once: both robots reach the speed of hils-2.
+        {"system": "payload", "scenario": "hils-2", "settings": (*BRIEF, "payload.mass=500 kg")},
+        0.015,
+        0.008,
+    ),
+}
+
+
+@pytest.fixture
+def two(dry, tmp_path):
+    def start(name):
+        pair = PAIRS[name]
+        return pair, Run(dry(pair.rig, [GAP] if name == "docking" else []), tmp_path / "runs", **pair.run)
+
+    return start
+
+
+def kept(run, *names):
+    """By each robot's own log: speed and acceleration within the rig's limits, with 1 % for the rounding of the packets.
+
+    A cycle without an answer moves nothing and is not in the log; what follows it is not a step of one cycle.
+    """
+    for name in names:
+        t, p = run.log(name)
+        whole = np.abs(np.diff(t) - PERIOD) < 0.5 * PERIOD
+        v = np.diff(p, axis=0) / PERIOD
+        a = np.linalg.norm(np.diff(v, axis=0), axis=1)[whole[1:] & whole[:-1]] / PERIOD
+        assert np.linalg.norm(v, axis=1)[whole].max() <= run.file.limits.speed, name
+        assert a.max() <= 1.01 * run.file.limits.acceleration, name
+
+
+@pytest.mark.parametrize("carrier", ["target", "servicer"])
+def test_contact_as_in_space_on_robots_of_12_and_30_ms(lab, carrier):
+    """Momentum and energy as with one robot, wherever the sensor is."""
     file = rigfile.load(rigfile.find("dry-lab-two"))
-    robots = {name: {**table, "patience": patience} for name, table in file.robots.items()}
-    late = {name: each.model_copy(update={"late_limit": 250, **emulated}) for name, each in file.facility.robots.items()}
-    sensor = {**file.sensor, "frozen": "400 ms", "stale": "500 ms"}
-    waits = {"ready": 0.2, "lateness": 2.0, "missed": 100, "realtime": True, **(lab or {})}
-    return file.model_copy(
-        update={
-            "lab": file.lab.model_copy(update=waits),
-            "robots": robots,
-            "robot": {**file.robot, "patience": patience},
-            "sensors": {carrier: sensor},
-            "sensor": sensor,
-            "facility": file.facility.model_copy(update={"robots": late}),
-        }
-    )
+    run = lab(file.model_copy(update={"sensors": {carrier: file.sensor}}), TWIN)
+    as_in_space(run.go())
+    assert [robot["late"] for robot in run.robots().values()] == [0, 0]
+    rows = run.result.rows
+    assert rows["P_N"][:, 0] == pytest.approx(300.0 * 0.02, rel=1e-9)  # of both bodies, by rounding
+    assert rows["H"].max() <= 0.5 * 300.0 * 0.02**2 * (1 + 1e-9)  # nothing adds energy
+    moved = np.ptp(rows["hall_poses"][:, 0]), np.ptp(rows["hall_poses"][:, 7])
+    assert moved[0] == pytest.approx(moved[1], rel=0.05)  # the share is one half; touches fall at different times
 
 
-def found(facility, *settings):
-    return job.find("docking", "table1", [*facility.rig.settings("docking"), GAP, *settings])
+@pytest.mark.parametrize("settings", [(), BRIEF] if WHOLE else [BRIEF])
+def test_virtual_and_slave_hand_agree_and_the_forces_are_those_of_the_simulation(lab, tmp_path, settings):
+    """Virtual to slave within 2 mm, forces within 10 % of the same scenario simulated, every limit kept."""
+    run = lab("dry-lab-payload", *settings, system="payload", scenario="hils-2", emulated=())
+    simulated = job.run(*run.found, tmp_path)
+    result = run.go()
+    assert result.fault is None
+    assert [robot["late"] for robot in run.robots().values()] == [0, 0]
+    assert result.metrics["position_error_m"] <= 2e-3
+    rows, peak = result.rows, simulated.metrics["peak_force_N"]
+    assert result.metrics["peak_force_N"] == pytest.approx(peak, rel=0.1)
+    # Over the whole run, not only at its peak: both the table's sensor and the wrist's, as rms of the difference.
+    for force in (rows["f_s"], rows["F_Bcm_W"]["f"]):
+        apart = force - simulated.rows["f_s"][: len(force)]
+        assert np.sqrt((apart**2).sum(axis=1).mean()) < 0.1 * peak
+    assert np.abs(rows["f_s"][:, 1:]).max() < 1.0, "the weights of hand and mock-up are subtracted: the noise is 0.05 N"
+    kept(run, "table", "arm")
 
 
-def judged(facility):
-    """What the robots themselves report about their set-points; one whose process was killed reports nothing."""
-    status = facility.control.status()
-    return {name: status[name] for name in ("robot", "target") if "violation_count" in status[name]}
+def test_a_stop_halts_both_and_both_drive_home(lab):
+    run = lab("dry-lab-two")
+    assert run.go(Run.say_stop, 0.6).fault.name == "requested"
+    with pytest.raises(InputError, match=r"mm and .* rad from the start of the scenario"):
+        run.session.check_start()
+    run.control.live(True)
+    run.session.home(0.05)
+    run.session.check_start()
+    for robot in run.robots().values():
+        assert (robot["violations"], robot["hard_stops"], robot["late"]) == ([], 0, 0)
 
 
-@pytest.fixture(scope="module")
-def facility(tmp_path_factory):
-    with running_facility(two_robots(patience=25), [GAP], diary=tmp_path_factory.mktemp("two") / "log.csv") as made:
-        yield made
+def rest_of(run, name, since):
+    """Until when a robot's commanded motion lasted after `since` [s]."""
+    t, p = run.log(name)
+    t, p = t[t > since - 0.1], p[t > since - 0.1]
+    moving = np.flatnonzero(np.linalg.norm(np.diff(p, axis=0), axis=1) > 1e-6)
+    return max(float(t[moving[-1] + 1]), since) if len(moving) else since
 
 
-def test_contact_as_in_space_on_robots_of_12_and_30_ms(facility, tmp_path):
-    contact_as_in_space(facility, tmp_path)
+@pytest.mark.parametrize("victim", ["arm", "table"])
+def test_a_robot_that_falls_silent_on_the_way_home_stops_the_other(two, victim):
+    """The grip connects both: if one moved on it would be torn. A manual stop stops both at once."""
+    pair, run = two("payload")
+    assert run.go(Run.say_stop, 2.5).fault.name == "requested"
+    run.control.live(True)
+    with pytest.raises(InputError, match="stopped softly while it returned"):
+        run.meanwhile(Run.say_stop, 0.5, run.session.home)
+    ends = [rest_of(run, name, run.when) for name in (pair.clock, pair.other)]
+    assert abs(ends[0] - ends[1]) < 0.05, "neither moves on"
+    cable = f"{'robot' if victim == pair.clock else victim}.disconnect"
+    with pytest.raises(InputError):
+        run.meanwhile(lambda run: run.control.set(cable, True), 0.5, run.session.home)
+    assert run.rig.state == READY
+    other = pair.other if victim == pair.clock else pair.clock
+    going = rest_of(run, other, run.when) - run.when
+    # Silence is noticed after 25 cycles and two ticks; 20 mm/s are stopped within 20 ms.
+    assert going < (25 + 2) * PERIOD + 0.02
+    kept(run, other)
+    run.close()
 
 
-@pytest.mark.skipif(not ALL, reason="HILT_ROBOTS=all runs it too")
-def test_the_same_with_the_sensor_on_the_servicer(tmp_path):
-    with running_facility(two_robots("servicer"), [GAP]) as facility:
-        contact_as_in_space(facility, tmp_path)
-
-
-def contact_as_in_space(facility, tmp_path):
-    """|CoV - 1| ≤ 0.03 and |CoF - 1| ≤ 0.08; momentum and energy as with one robot."""
-    for _ in range(3):  # a cycle that the host takes from robots or loop in a contact changes its metrics
-        facility.control.restart()
-        facility.control.wait_for(lambda status: all(status[each]["state"] != "returning" for each in ("robot", "target")))
-        facility.control.forget()
-        result = live_run(facility, found(facility, "compensate.method=twin"), tmp_path)
-        robots = judged(facility)
-        assert result.fault is None, (result.fault, result.notes)
-        assert len(robots) == 2
-        for robot in robots.values():
-            assert robot["violation_count"] == 0, robot["violations"]
-        rows = result.rows
-        assert rows["P_N"][:, 0] == pytest.approx(300.0 * 0.02, rel=1e-9)  # of both bodies, by rounding
-        assert rows["H"].max() <= 0.5 * 300.0 * 0.02**2 * (1 + 1e-9)  # nothing adds energy
-        moved = np.ptp(rows["hall_poses"][:, 0]), np.ptp(rows["hall_poses"][:, 7])
-        assert moved[0] == pytest.approx(moved[1], rel=0.05)  # the share is one half; touches fall at different times
-        if as_in_space(result):
-            return
-    raise AssertionError((result.metrics["cov"], result.metrics["cof"]))
-
-
-def poses_of(path):
-    """Times [s] and positions [m] of the set-points that an emulated robot was sent."""
-    with path.open(encoding="utf-8") as file:
-        rows = list(csv.DictReader(file))
-    return np.array([float(row["t"]) for row in rows]), np.array([[float(row[a]) for a in "xyz"] for row in rows])
-
-
-def stop_after(session, seconds):
-    until(lambda: session.rig.state == LIVE)
-    time.sleep(seconds)
-    sender = Sender(session.box.name)
-    sender.stop()
-    sender.close()
-
-
-def test_a_stop_halts_both_and_both_drive_home(facility, tmp_path):
-    facility.control.restart()
-    session = Session(*found(facility), tmp_path, facility.rig)
-    try:
-        session.open()
-        facility.control.forget()
-        facility.control.live(True)
-        helper = threading.Thread(target=stop_after, args=(session, 0.6))
-        helper.start()
-        result = session.go()
-        helper.join()
-        assert result.fault.name == "requested"
-        assert session.rig.state == READY
-        with pytest.raises(InputError, match=r"mm and .* rad from the start of the scenario"):
-            session.check_start()
-        session.home(0.05)
-        session.check_start()
-    finally:
-        session.close()
-    for robot in judged(facility).values():
-        assert robot["violation_count"] == 0, robot["violations"]
-        assert robot["hard_stops"] == 0
-
-
-@pytest.mark.parametrize("victim", ["target", "robot"])
-def test_a_killed_robot_stops_both(facility, tmp_path, victim):
+@pytest.mark.parametrize("victim", ["clock", "other"])
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_killed_robot_stops_both(two, name, victim):
     """The other one stops softly, within the distance stated in docs/safety.md."""
-    if victim == "target":
-        kill(facility, victim, tmp_path)  # the last test of this facility
-    else:
-        with running_facility(two_robots(patience=25), [GAP], diary=tmp_path / "log.csv") as another:
-            kill(another, victim, tmp_path)
+    pair, run = two(name)
 
+    def kill(run):
+        until(lambda: np.linalg.norm(run.rig._twist["v"]) > 1.01 * pair.speed)
+        run.when = clock.now()
+        host.kill(run.facility.pids["robot" if victim == "clock" else pair.other], signal.SIGKILL)
 
-def kill(facility, victim, tmp_path):
-    result, killed = kill_while_live(facility, found(facility), victim, tmp_path, after=0.5)
-    time.sleep(0.2)
-    left = judged(facility)  # it writes its log
-    assert result.fault is not None
-    assert result.fault.name == ("robot-silent" if victim == "robot" else "other-robot")
-    assert list(left) == [{"robot": "target", "target": "robot"}[victim]]
-    for robot in left.values():
-        assert robot["violation_count"] == 0, robot["violations"]
-    t, p = poses_of(facility.diary.with_name(f"log-{'target' if victim == 'robot' else 'servicer'}.csv"))
-    after = p[t > killed]
-    way = np.linalg.norm(after - after[0], axis=1).max()
-    # Each makes half of 20 mm/s. The servicer's goes on until the silence is detected, 25 cycles and two ticks, and stops
-    # softly.
-    # The target's only has what it was sent before, which is 18 ms, and then waits at rest.
-    late = float(result.rows["lateness"].max())
-    going = 25 * PERIOD + 2 * PERIOD + late if victim == "target" else 0.018 + 2 * PERIOD
-    print(f"killed {victim}: the other went {1e3 * way:.3f} mm further, the loop was late by {1e3 * late:.2f} ms")
-    assert way <= 0.01 * going + 0.01**2 / (2 * facility.rig.lab.deceleration) + 1e-5  # 10 µm: rounded in every packet
+    result = run.go(kill, 0.4)
+    survivor = pair.other if victim == "clock" else pair.clock
+    assert result.fault.name == ("robot-silent" if victim == "clock" else "other-robot")
+    assert len(run.robots()) == 1
+    kept(run, survivor)
+    t, p = run.log(survivor)
+    after, before = p[t > run.when], p[t <= run.when][-10:]
+    way = np.linalg.norm(after - before[-1], axis=1).max()
+    speed = np.linalg.norm(np.diff(p[t > run.when - 0.2], axis=0), axis=1).max() / PERIOD
+    # The clock goes on until the silence is detected, 25 cycles and two ticks, and stops softly. The other one only has what it
+    # was sent before and then waits at rest; a packet in transit adds a cycle.
+    going = (25 + 2) * PERIOD if victim == "other" else pair.later + 2 * PERIOD
+    assert speed > 0.9 * pair.speed, "it was moving"
+    assert way <= speed * going + speed**2 / (2 * run.file.lab.deceleration) + ROUNDED
     assert np.linalg.norm(np.diff(after[-20:], axis=0), axis=1).max() < 1e-6, "it is at rest"
+    run.close()
 
 
-def robots_of_4_and_1_ms(drift):
-    """A KUKA robot that is the clock, and a Franka robot for the target whose cycles are longer by the drift."""
-    file, franka = two_robots(lab={"missed": 1000}, makes_up=0.02), rigfile.load(rigfile.find("dry-lab-franka"))
-    place = {key: file.robots["target"][key] for key in ("X_WR", "X_TB")}
-    target = {**franka.robot, **place, "patience": 1000}
-    kept = ("dead_time", "natural_frequency", "damping_ratio", "acceleration_limit")
-    emulated = {key: getattr(franka.facility, key) for key in kept} | {"clock_drift": drift, "late_limit": 1000}
-    robots = {**file.facility.robots, "target": file.facility.robots["target"].model_copy(update=emulated)}
-    return file.model_copy(
-        update={
-            "robots": {**file.robots, "target": target},
-            "limits": franka.limits,  # a start at speed within a cycle of 1 ms
-            "facility": file.facility.model_copy(update={"robots": robots, "sensor_rate": 250.0}),  # leaves the core to 1 kHz
-        }
-    )
+def straight(rows, cycle, drift):
+    """The phase of the second robot's clock stays within 0.1 ms of a straight line with this slope."""
+    sure = rows["t"] > 2.0  # the clocks follow the earliest packets of the last half second
+    t, phase = rows["t"][sure], np.unwrap(rows["clock_phase"], period=cycle)[sure]
+    slope, first = np.polyfit(t, phase, 1)
+    assert np.abs(phase - first - slope * t).max() < 1e-4
+    assert slope == pytest.approx(drift, abs=5e-6)
 
 
-@pytest.mark.skipif(not ALL, reason="HILT_ROBOTS=all runs it: a minute")
-def test_a_minute_with_robots_of_4_and_1_ms_whose_clocks_drift_by_50_ppm(tmp_path):
-    """The phase drifts by -3 ms, three of the target's cycles, and stays within 0.1 ms of a straight line. In flight the target
+DRIFT = 4e-4  # by which the other robot's cycles are longer
+
+
+def test_robots_of_4_and_1_ms_whose_clocks_drift(lab, tmp_path):
+    """A KUKA robot is the clock, a Franka robot makes the target's part. The phase drifts by four of its cycles. In flight it
     moves by the same distance in every cycle: none is skipped, none repeated."""
+    file, franka = (rigfile.load(rigfile.find(name)) for name in ("dry-lab-two", "dry-lab-franka"))
+    place = {key: file.robots["target"][key] for key in ("X_WR", "X_TB")}
+    alike = ("dead_time", "natural_frequency", "damping_ratio", "acceleration_limit", "late_limit")
+    emulated = {key: getattr(franka.facility, key) for key in alike} | {"clock_drift": DRIFT}
+    target = file.facility.robots["target"].model_copy(update=emulated)
+    file = changed(
+        file, robots={"target": {**franka.robot, **place}}, facility={"robots": {**file.facility.robots, "target": target}}
+    )
+    file = file.model_copy(update={"limits": franka.limits})  # a start at speed within a cycle of 1 ms
     settings = ["pair.cycle=1 ms", "target_robot.delay=15 ms", "target_robot.pure_delay=5 ms", "target_robot.damping_ratio=1"]
-    settings += ["compensate.method=twin"]
-    with running_facility(robots_of_4_and_1_ms(5e-5), settings, diary=tmp_path / "log.csv") as facility:
-        hurry(facility)
-        chosen = job.find("docking", "table1", [*facility.rig.settings("docking"), *settings])
-        result = live_run(facility, chosen, tmp_path, forget=True)
-        robots = judged(facility)
-        with facility.diary.with_name("log-target.csv").open(encoding="utf-8") as file:
-            log = np.array([[float(row[key]) for key in ("ipoc", *"xyz")] for row in csv.DictReader(file)])
-    assert result.fault is None, (result.fault, result.notes)
-    assert len(robots) == 2
-    for robot in robots.values():
-        assert robot["violation_count"] == 0, robot["violations"]
-    cycles = np.diff(log[:, 0])  # a cycle without an answer is not in the log
-    steps = np.linalg.norm(np.diff(log[:, 1:], axis=0), axis=1)
+    settings += [TWIN, "loop.duration=12 s", "frames.gap=125 mm"]
+    run = lab(file, emulated=settings)
+    result = run.go()
+    assert result.fault is None
+    with (tmp_path / "log-target.csv").open(encoding="utf-8") as lines:
+        log = np.array([[float(row[key]) for key in ("ipoc", *"xyz")] for row in csv.DictReader(lines)])
+    cycles, steps = np.diff(log[:, 0]), np.linalg.norm(np.diff(log[:, 1:], axis=0), axis=1)
+    assert cycles.max() == 1, "every cycle was answered"
     around = np.median(np.lib.stride_tricks.sliding_window_view(steps, 51), axis=1)
-    flying = (np.abs(around - 1e-5) < 1e-7) & (cycles[25:-25] == 1)  # half of 20 mm/s
-    steps = steps[25:-25][flying]
-    least, most = 1e6 * steps.min(), 1e6 * steps.max()
-    print(f"{len(steps)} cycles in flight, {np.sum(cycles > 1)} gaps, {least:.2f} to {most:.2f} µm each")
-    assert len(steps) > 30_000
-    assert steps.min() > 5e-6, "none is skipped"
-    assert steps.max() < 1.6e-5, "none is repeated"
-    straight(result.rows, 0.001, robots, -5e-5)
+    flying = steps[25:-25][np.abs(around - 1e-5) < 1e-7]  # half of 20 mm/s
+    assert len(flying) > 5_000
+    assert flying.min() > 5e-6
+    assert flying.max() < 1.6e-5
+    straight(result.rows, 0.001, -DRIFT)
+
+
+def test_payload_on_clocks_that_drift(lab):
+    file = rigfile.load(rigfile.find("dry-lab-payload"))
+    arm = file.facility.robots["arm"].model_copy(update={"clock_drift": DRIFT})
+    file = changed(file, facility={"robots": {**file.facility.robots, "arm": arm}})
+    result = lab(file, "link.delay=0.5 s", "loop.duration=12 s", system="payload", scenario="hils-2", emulated=()).go()
+    assert result.fault is None
+    assert result.metrics["position_error_m"] <= 2e-3
+    straight(result.rows, PERIOD, -DRIFT)

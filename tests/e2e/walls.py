@@ -3,6 +3,7 @@
 `Run` has the loop in the test's own process, `Loop` in another one, which can be killed and stopped.
 """
 
+import csv
 import json
 import os
 import signal
@@ -303,3 +304,47 @@ class Loop:
             self.process.communicate(timeout=LONG)  # it ends with its lines
         finally:
             self.process.kill()
+
+
+def payload_rig(drift=0.0):
+    """With the long timeouts of the other tests' rigs; how long a robot may be silent is as in the rig file."""
+    file = rigfile.load(rigfile.find("dry-lab-payload"))
+    emulated = {name: each.model_copy(update={"late_limit": 1000}) for name, each in file.facility.robots.items()}
+    emulated["arm"] = emulated["arm"].model_copy(update={"clock_drift": drift})
+    sensors = {name: {**table, "stale": "500 ms"} for name, table in file.sensors.items()}
+    return file.model_copy(
+        update={
+            "lab": file.lab.model_copy(update={"ready": 0.2, "lateness": 2.0, "missed": 100}),
+            "sensors": sensors,
+            "sensor": sensors["table"],
+            "facility": file.facility.model_copy(update={"robots": emulated}),
+        }
+    )
+
+
+def judged(facility):
+    """What the robots themselves report about their set-points; one whose process was killed reports nothing."""
+    status = facility.control.status()
+    return {name: status[name] for name in ("robot", "arm") if "violation_count" in status[name]}
+
+
+def log_of(facility, name):
+    """Times [s] and positions [m] of the set-points that an emulated robot was sent, from its own log."""
+    with facility.diary.with_name(f"log-{name}.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    return np.array([float(row["t"]) for row in rows]), np.array([[float(row[a]) for a in "xyz"] for row in rows])
+
+
+def assert_kept(facility, *names):
+    """By each robot's log: speed and acceleration within the rig's limits, with 1 % for the rounding of the packets' numbers.
+
+    A cycle without an answer moves nothing and is not in the log; what follows it is not a step of one cycle.
+    """
+    limits = facility.rig.limits
+    for name in names:
+        t, p = log_of(facility, name)
+        whole = np.abs(np.diff(t) - PERIOD) < 0.5 * PERIOD
+        v = np.diff(p, axis=0) / PERIOD
+        a = np.linalg.norm(np.diff(v, axis=0), axis=1)[whole[1:] & whole[:-1]] / PERIOD
+        assert np.linalg.norm(v, axis=1)[whole].max() <= limits.speed, name
+        assert a.max() <= 1.01 * limits.acceleration, name
