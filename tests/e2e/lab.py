@@ -20,6 +20,7 @@ from hilt.record import recording
 ROBOTS = ("dry-lab", "dry-lab-ur", "dry-lab-franka", "dry-lab-ur-joints", "dry-lab-franka-joints")  # every driver and command
 GAP = "frames.gap='15 mm'"
 ROUNDED = 1e-5  # m, in every packet
+HUNG = 120.0  # s, which only a program that hangs takes
 
 
 def changed(file, **tables):
@@ -31,11 +32,11 @@ def changed(file, **tables):
     return file.model_copy(update=update)
 
 
-def until(condition, seconds=60.0):
-    """Wait for a condition; the limit is for what hangs."""
-    end = clock.now() + seconds
+def until(condition):
+    """Wait for something that happens."""
+    end = clock.now() + HUNG
     while not (found := condition()):
-        assert clock.now() < end, "it did not happen in time"
+        assert clock.now() < end, "it hangs"
         clock.pause(0.002)
     return found
 

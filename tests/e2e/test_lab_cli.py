@@ -1,50 +1,54 @@
-"""The lab from the command line: an emulated facility in one process, a run on it in another; and what is refused."""
+"""The lab from the command line, in virtual time: an emulated facility, runs on it, and what is refused before arming.
+
+In wall time: test_lab_wall.py.
+"""
 
 import json
 import signal
 import socket
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
 
+import hilt
 from hilt import job
+from hilt.core import clock
+from hilt.core.faults import InputError
 from hilt.device import rigfile
-from hilt.device.netft.codec import Calibration
-from hilt.device.netft.emulator import NetFTBox
-from tests.e2e.command import hilt
+from hilt.host import machine as host
+from hilt.lab.dry.facility import Facility
+from tests.e2e.command import here
+from tests.e2e.lab import until
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.virtual
 
-RIG = (Path(__file__).parents[2] / "rigs" / "dry-lab.toml").read_text()
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
+RIG = rigfile.find("dry-lab").read_text()
+OWN = rigfile.SHIPPED.parents[3] / "examples" / "own_driver"
 
 
 def rig_file(folder, *changes):
-    """The dry lab on free ports, with a short distance to travel."""
+    """The dry lab's rig file, changed; its ports are free on the virtual machine."""
     text = RIG
-    for old, new in (*changes, ('"125 mm"', '"15 mm"')):
+    for old, new in changes:
         assert old in text
         text = text.replace(old, new)
-    patient = (
-        ("patience = 25", "patience = 250"),
-        ('stale = "100 ms"', 'stale = "1 s"'),
-        ('lateness = "100 ms"', 'lateness = "2 s"\nmissed = 1000'),
-    )
-    for old, new in patient:  # must also work on a busy machine without privileges
-        text = text.replace(old, new)
-    text = text.replace("[facility]", "[facility]\nlate_limit = 250")
-    text = text.replace("59152", str(free_port())).replace("49152", str(free_port()))
     path = folder / "rig.toml"
     path.write_text(text)
     return path
+
+
+@pytest.fixture
+def facility(machine):
+    """The emulated facility of a rig file, as `hilt emulate` starts it."""
+    made = []
+
+    def start(path, settings=()):
+        made.append(Facility(rigfile.load(path), list(settings), live=True))
+        return made[-1]
+
+    yield start
+    for each in made:
+        each.stop()
 
 
 def agrees(seen, predicted):
@@ -53,56 +57,41 @@ def agrees(seen, predicted):
     return speeds and np.mean([each["mean_cof"] for each in predicted]) == pytest.approx(seen["mean_cof"], abs=0.03)
 
 
-def test_emulate_in_one_shell_and_run_in_another(tmp_path):
+def test_run_show_replay_and_identify(facility, tmp_path):
     """pida keeps the speed, the guard stops no run; with the identified robot, the simulation predicts what the lab does."""
-    rig = rig_file(tmp_path)
-    emulate = subprocess.Popen([sys.executable, "-m", "hilt.cli.main", "emulate", str(rig)], stdout=subprocess.PIPE, text=True)
-    try:
-        assert "the robot sends to port" in emulate.stdout.readline()
-        done = hilt(tmp_path, "run", "docking", "--rig", str(rig), "--set", "collisions=3", "--json")
-        assert done.returncode == 0, done.stderr
-        found = json.loads(done.stdout)
-        assert all(abs(cov - 1) <= 0.05 for cov in found["metrics"]["cov"])
-        timing = found["timing"]
-        assert timing["rows_lost"] == 0
-        assert timing["rate_hz"] == 250
-        assert set(timing) >= {"lateness_us", "tick_us", "overruns", "rights"}
-        assert found["faults"] == []
-        again = json.loads(hilt(tmp_path, "show", found["recording"], "--json").stdout)
-        assert (again["timing"], again["faults"], again["who"]) == (found["timing"], found["faults"], found["who"])
-        shown = hilt(tmp_path, "replay", found["recording"])
-        assert shown.returncode == 0, shown.stdout
+    path = rig_file(tmp_path, ('"125 mm"', '"15 mm"'))
+    control = facility(path).control
+    rig = ("--rig", str(path), "--json", "--set")
+    done = here(tmp_path, "run", "docking", *rig, "collisions=3")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["metrics"]["cov"] == pytest.approx([1.0] * 3, abs=0.05)
+    timing = found["timing"]
+    assert (timing["rows_lost"], timing["rate_hz"], found["faults"]) == (0, 250, [])
+    assert set(timing) >= {"lateness_us", "tick_us", "overruns", "rights"}
+    again = json.loads(here(tmp_path, "show", found["recording"], "--json").stdout)
+    assert (again["timing"], again["faults"], again["who"]) == (found["timing"], found["faults"], found["who"])
+    assert here(tmp_path, "replay", found["recording"]).returncode == 0
 
-        none = hilt(tmp_path, "run", "docking", "--rig", str(rig), "--set", "compensate.method=none", "--json")
-        assert none.returncode == 3
-        assert json.loads(none.stdout)["fault"]["name"] in ("speed", "energy")
+    until(lambda: control.status()["robot"]["state"] == "waiting")
+    none = here(tmp_path, "run", "docking", *rig, "compensate.method=none")
+    assert none.returncode == 3
+    assert json.loads(none.stdout)["fault"]["name"] in ("speed", "energy")
 
-        fit = hilt(tmp_path, "identify", "robot", str(rig), "--out", "identified.toml", "--json")
-        assert fit.returncode == 0, fit.stderr
-        robot = json.loads(fit.stdout)
-        assert robot["pure_delay"] == pytest.approx(0.012, abs=1e-3), "a cycle and the dead time"
-        assert robot["natural_frequency"] == pytest.approx(150, rel=0.05)
-        same = rigfile.load(tmp_path / "identified.toml")
-        # A peak depends on where in the tick of 4 ms (80 µm) the touch falls: the prediction is the mean over that.
-        touches = [f"frames.gap={0.125 + share * 80e-6}" for share in np.linspace(0, 1, 16, endpoint=False)]
-        predicted = [
-            job.simulate(*job.find("docking", "table1", [*same.settings("docking"), "collisions=3", touch])).metrics
-            for touch in touches
-        ]
-        # A cycle that the host takes from robot or loop in a contact changes its metrics: one run of three must agree.
-        seen = [found["metrics"]]
-        while len(seen) < 3 and not agrees(seen[-1], predicted):
-            done = hilt(tmp_path, "run", "docking", "--rig", str(rig), "--set", "collisions=3", "--json")
-            assert done.returncode == 0, done.stderr
-            seen.append(json.loads(done.stdout)["metrics"])
-        assert agrees(seen[-1], predicted), seen
+    until(lambda: control.status()["robot"]["state"] == "waiting")
+    fit = here(tmp_path, "identify", "robot", str(path), "--out", "identified.toml", "--json")
+    assert fit.returncode == 0, fit.stderr
+    robot = json.loads(fit.stdout)
+    assert robot["pure_delay"] == pytest.approx(0.012, abs=1e-3), "a cycle and the dead time"
+    assert robot["natural_frequency"] == pytest.approx(150, rel=0.05)
+    # A peak depends on where in the tick of 4 ms (80 µm) the touch falls: the prediction is the mean over that.
+    same = rigfile.load(tmp_path / "identified.toml").settings("docking")
+    touches = [f"frames.gap={0.015 + share * 80e-6}" for share in np.linspace(0, 1, 16, endpoint=False)]
+    predicted = [job.simulate(*job.find("docking", "table1", [*same, "collisions=3", each])).metrics for each in touches]
+    assert agrees(found["metrics"], predicted)
 
-        status = hilt(tmp_path, "emulate", str(rig), "--fault", "status")
-        assert json.loads(status.stdout)["robot"]["violation_count"] == 0, status.stdout
-    finally:
-        emulate.send_signal(signal.SIGTERM)
-        emulate.communicate(timeout=30)
-    assert emulate.returncode == 0
+    status = here(tmp_path, "emulate", str(path), "--fault", "status")
+    assert json.loads(status.stdout)["robot"]["violations"] == []
 
 
 REFUSED = {
@@ -110,40 +99,86 @@ REFUSED = {
     "two devices on one port": ([("port = 49152", "port = 59152")], "two devices need two ports"),
     "unknown driver": ([('driver = "rsi"', 'driver = "ros"')], "known are fci, rsi, rtde"),
     "mismatched cycle": ([('cycle = "4 ms"', 'cycle = "12 ms"')], "set loop.period = '12 ms'"),
-    "a cycle that RSI has not": (
-        [('cycle = "4 ms"', 'cycle = "5 ms"')],
-        "every 4 ms or 12 ms",
-    ),
+    "a cycle that RSI has not": ([('cycle = "4 ms"', 'cycle = "5 ms"')], "every 4 ms or 12 ms"),
     "a driver's key is missing": ([("counts_per_force = 10000\n", "")], "sensor.counts_per_force is missing"),
-    "nobody to ask": ([('arm = "run"', 'arm = "ask"')], "there is no terminal to ask at"),
+}
+ASK = ('arm = "run"', 'arm = "ask"')
+COMMANDS = {
+    "nobody to ask": (("run", "docking", "--rig"), [ASK], "there is no terminal to ask at"),
+    "nobody to ask before identifying": (("identify", "robot"), [ASK], "there is no terminal to ask at"),
+    "nobody to ask before calibrating": (("calibrate", "tool"), [ASK], "there is no terminal to ask at"),
+    "one robot for a payload": (("run", "payload", "--rig"), [], "rigs/dry-lab-payload.toml"),
+    "a wider limit": (
+        ("run", "docking", "--set", "limits.speed=200 mm/s", "--rig"),
+        [],
+        "limits.speed is 0.2 m/s but the rig allows 0.1 m/s",
+    ),
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("name", [*REFUSED, *COMMANDS])
 def test_what_is_refused_before_arming(tmp_path, name):
-    changes, words = REFUSED[name]
-    rig = rig_file(tmp_path, ("stale =", 'time_limit = "0.5 s"\nstale ='), *changes)
-    done = hilt(tmp_path, "run", "docking", "--rig", str(rig))
+    command, changes, words = COMMANDS[name] if name in COMMANDS else (("run", "docking", "--rig"), *REFUSED[name])
+    rig = rig_file(tmp_path, *changes)
+    done = here(tmp_path, *command, str(rig))
     assert done.returncode == 2
     assert words in done.stderr
     assert done.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == [rig], "nothing was written"
 
 
-def test_a_port_that_is_taken(tmp_path):
+def test_a_port_that_is_taken(facility, tmp_path):
     rig = rig_file(tmp_path)
-    file = rigfile.load(rig)
-    box = NetFTBox(lambda: ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)), Calibration(1e4, 1e6), port=file.sensor["port"])
-    with box, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
-        other.bind(("127.0.0.1", file.robot["port"]))
-        done = hilt(tmp_path, "run", "docking", "--rig", str(rig))
+    facility(rig)
+    with host.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        other.bind(("127.0.0.1", 59152))
+        done = here(tmp_path, "run", "docking", "--rig", str(rig))
     assert done.returncode == 2
     assert "end the other program" in done.stderr
 
 
-def test_a_payload_is_not_moved_by_one_robot(tmp_path):
-    """Its table and its arm are two robots: a rig with one is refused, and the sentence names a rig with both."""
-    rig = rig_file(tmp_path)
-    done = hilt(tmp_path, "run", "payload", "--rig", str(rig))
-    assert done.returncode == 2
-    assert "rigs/dry-lab-payload.toml" in done.stderr
+def never_starts(machine):
+    (recorder,) = until(lambda: machine.named("recorder"))
+    machine.kill(recorder.pid, signal.SIGKILL)
+
+
+def fills(machine):
+    until(lambda: machine.named("recorder"))
+    machine.disk.full = True
+
+
+UNRECORDED = {
+    "its recorder dies before it has started": (never_starts, r"not armed: the recorder's process has ended (exit code -9)"),
+    "the disk is full from the first byte on": (fills, "cannot continue: No space left"),
+}
+
+
+@pytest.mark.parametrize("name", UNRECORDED)
+def test_what_cannot_be_recorded_is_not_armed(lab, machine, tmp_path, name):
+    do, words = UNRECORDED[name]
+    run = lab("dry-lab")
+    run.open()
+    run.control.live(False)
+    host.thread(lambda: do(machine), "strikes")
+    with pytest.raises(InputError) as error:
+        run.session.go()
+    assert words in str(error.value)
+    clock.pause(0.1)
+    assert (run.judged()["set_points"], run.judged()["violations"]) == (0, [])
+    assert not (tmp_path / "runs").exists(), "no file and no folder"
+    run.close()
+    assert [each for each in machine.segments.left() if each.startswith(f"{host.pid()}-")] == []
+
+
+def test_a_users_own_driver_beside_its_rig_file_has_the_effect_of_its_delay(tmp_path, monkeypatch):
+    """It is found from any folder. Uncompensated, its cycle of delay gives the rebound that the simulation of such a robot
+    gives."""
+    monkeypatch.chdir(tmp_path)
+    run = hilt.run("docking", None, {"compensate.method": "none", "collisions": 1}, rig=str(OWN / "rig.toml"))
+    assert run.recording.parent.name == "runs"
+    assert len(run["F_mea_W"]) > 100
+    same = [*rigfile.load(OWN / "rig.toml", drivers=False).settings("docking"), "compensate.method=none", "collisions=1"]
+    (simulated,) = job.simulate(*job.find("docking", None, same)).metrics["cov"]
+    assert simulated == pytest.approx(1.172, abs=0.001)
+    assert run.metrics["cov"][0] == pytest.approx(simulated, rel=0.002)
+    assert len((OWN / "my_robot.py").read_text().splitlines()) <= 60

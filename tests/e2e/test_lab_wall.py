@@ -1,0 +1,214 @@
+"""The lab in wall time, from the command line: real processes, sockets, signals, rights and terminals.
+
+Each test judges one thing and waits for events, never for a time. Rig files and patience are those of users. A host that stalls
+may stop a run, as it should: what is judged holds all the same. How each fault ends is tested in virtual time.
+"""
+
+import fcntl
+import json
+import os
+import pty
+import re
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import termios
+from contextlib import closing, contextmanager, nullcontext
+from pathlib import Path
+
+import pytest
+
+from hilt import job
+from hilt.device import rigfile
+from hilt.host import shared
+from hilt.host.shared import Segment
+from hilt.lab.dry.control import FacilityControl
+from hilt.live import mailbox
+from hilt.live.mailbox import LIVE, Watcher
+from hilt.live.recorder import SUFFIX as RECORDER
+from hilt.live.recorder import RecorderStatus
+from hilt.live.ring import RingReader
+from hilt.record import recording
+from tests.e2e.lab import HUNG, until
+
+pytestmark = pytest.mark.wall
+
+KINDS = ("dry-lab", "dry-lab-ur-joints", "dry-lab-franka", "dry-lab-payload")  # every protocol; two robots with two sensors
+STALLED = ("lateness", "robot-silent", "robot-gap", "robot-watchdog", "sensor-stale", "sensor-gap", "other-robot")  # by a host
+
+
+def free_port():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp, socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
+        udp.bind(("127.0.0.1", 0))
+        tcp.bind(("127.0.0.1", udp.getsockname()[1]))
+        return udp.getsockname()[1]
+
+
+def rig_file(folder, name):
+    """A shipped rig file on free ports."""
+    path = folder / f"{name}.toml"
+    text = rigfile.find(name).read_text()
+    path.write_text(re.sub(r"(?m)^(\w*port) = \d+", lambda found: f"{found[1]} = {free_port()}", text))
+    return path
+
+
+def start(folder, *words, **more):
+    command = [sys.executable, "-m", "hilt.cli.main", *map(str, words)]
+    return subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+@contextmanager
+def emulated(folder, name):
+    """`hilt emulate` in another process; its rig file and its control."""
+    rig = rig_file(folder, name)
+    child = start(folder, "emulate", rig)
+    try:
+        assert "processes" in child.stdout.readline()
+        with closing(FacilityControl(rigfile.load(rig))) as control:
+            yield rig, control
+            for robot in control.status().values():
+                assert not isinstance(robot, dict) or robot.get("violations", []) == [], robot
+    finally:
+        child.send_signal(signal.SIGTERM)
+        child.communicate(timeout=HUNG)
+    assert child.returncode == 0
+
+
+@pytest.fixture(scope="module")
+def dry(tmp_path_factory):
+    with emulated(tmp_path_factory.mktemp("dry"), "dry-lab") as found:
+        yield found
+
+
+class Live:
+    """`hilt run` on it, live."""
+
+    def __init__(self, folder, dry, seconds):
+        rig, self.control = dry
+        until(lambda: self.control.status()["robot"]["state"] == "waiting")
+        self.control.live(True)
+        self.folder = folder
+        duration = f"loop.duration={seconds} s"
+        self.child = start(folder, "run", "docking", "--rig", rig, "--json", "--out", folder, "--set", duration)
+        name = until(lambda: next((each for each in mailbox.sessions() if each.startswith(f"{self.child.pid}-")), None))
+        self.watcher = Watcher(name)
+        until(lambda: self.watcher.front.state == LIVE)
+        self.ring = RingReader(self.watcher.front.ring)
+        until(lambda: self.ring.count > 100 or self.watcher.front.state != LIVE)
+        self.recorder = RecorderStatus(Segment.open(self.watcher.front.ring + RECORDER)).pid
+
+    def end(self):
+        """Exit code and what it reports."""
+        said, _ = self.child.communicate(timeout=HUNG)
+        return self.child.returncode, json.loads(said) if said else None
+
+
+def check_recording(path, rows=None):
+    found = recording.load(path)
+    assert found.rows["tick"].tolist() == list(range(rows or len(found.rows)))
+    assert job.replay(found) is None
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_run_of_each_kind_of_facility(tmp_path, dry, name):
+    """It goes live, nothing that is sent is a violation, and the recording can be replayed."""
+    system = "payload" if name == "dry-lab-payload" else "docking"
+    with nullcontext(dry) if name == "dry-lab" else emulated(tmp_path, name) as (rig, control):
+        control.live(True)
+        done = start(tmp_path, "run", system, "--rig", rig, "--json", "--set", "loop.duration=1.5 s")
+        said, complained = done.communicate(timeout=HUNG)
+        assert done.returncode in (0, 3), complained
+        found = json.loads(said)
+        assert (found["fault"]["name"] in STALLED) if done.returncode else found["fault"] is None
+        check_recording(tmp_path / found["recording"], found["timing"]["rows"])
+
+
+def test_ctrl_c_is_a_soft_stop(dry, tmp_path):
+    run = Live(tmp_path, dry, 60)
+    run.child.send_signal(signal.SIGINT)
+    code, found = run.end()
+    assert code == 3
+    assert found["fault"]["name"] in ("requested", *STALLED)
+    check_recording(Path(found["recording"]), found["timing"]["rows"])
+
+
+def test_a_killed_recorder_stops_the_run(dry, tmp_path):
+    run = Live(tmp_path, dry, 60)
+    os.kill(run.recorder, signal.SIGKILL)
+    code, found = run.end()
+    assert code == 3
+    assert found["fault"]["name"] in ("recorder", *STALLED)
+    check_recording(Path(found["recording"]))
+
+
+def test_a_killed_loop_leaves_a_robot_that_stops_a_whole_file_and_no_process(dry, tmp_path):
+    run = Live(tmp_path, dry, 60)
+    stops = run.control.status()["robot"]["stops"]
+    run.child.kill()
+    run.child.communicate(timeout=HUNG)
+    assert "in a row were late" in until(lambda: (s := run.control.status()["robot"])["stops"] > stops and s["last_reason"])
+    until(lambda: not Path(f"/proc/{run.recorder}").exists())
+    (path,) = tmp_path.glob("*.mcap")
+    check_recording(path, run.ring.count)
+    shared.sweep()  # as the owner's next command does
+    assert shared.left(f"{run.child.pid}-*") == []
+
+
+class Terminal:
+    """A command at its own terminal."""
+
+    def __init__(self, folder, *words):
+        self._ours, self._theirs = pty.openpty()
+        default = {"preexec_fn": lambda: signal.signal(signal.SIGHUP, signal.SIG_DFL)}  # ours may ignore it
+        self.child = start(folder, *words, stdin=self._theirs, **default)
+
+    def type(self, text):
+        os.write(self._ours, text)
+        until(lambda: struct.unpack("i", fcntl.ioctl(self._theirs, termios.FIONREAD, bytes(4)))[0])  # it lies there
+
+    def type_until_over(self, text):
+        """What arrives together with the question is not its answer either."""
+        until(lambda: self.child.poll() is not None or (os.write(self._ours, text) and False))
+
+    def close(self):
+        self.child.kill()
+        self.child.communicate()
+        os.close(self._ours)
+        os.close(self._theirs)
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"), [(("run", "docking", "--rig"), b"no\n"), (("calibrate", "tool"), signal.SIGHUP)], ids=["no", "SIGHUP"]
+)
+def test_only_what_is_typed_after_the_question_answers_it(dry, tmp_path, words, answer):
+    """Yes before it is no answer, however long the robot is held during the question; nothing is written or left behind."""
+    rig, control = tmp_path / "rig.toml", dry[1]
+    rig.write_text(dry[0].read_text().replace('arm = "run"', 'arm = "ask"'))
+    until(lambda: control.status()["robot"]["state"] == "waiting")
+    control.live(False)
+    here = Terminal(tmp_path, *words, rig)
+    try:
+        here.type(b"yes\nyes\n")
+        assert "Arm it?" in here.child.stderr.readline()
+        held = control.status()["robot"]["answers"]
+        until(lambda: control.status()["robot"]["answers"] >= held + 100)
+        assert here.child.poll() is None, "it waits for an answer"
+        if isinstance(answer, bytes):
+            here.type_until_over(answer)
+        else:
+            here.child.send_signal(answer)
+        complained = here.child.communicate(timeout=HUNG)[1]
+    finally:
+        here.close()
+    if isinstance(answer, bytes):
+        assert here.child.returncode == 2
+        assert "the robot was not armed; answer yes to arm it" in complained
+    else:
+        assert here.child.returncode == 130
+        assert complained.splitlines()[-1] == f"hilt: interrupted by {answer.name}; nothing was run"
+    until(lambda: control.status()["sensor"]["clients"] == 0)
+    assert control.status()["robot"]["violations"] == []
+    assert list(tmp_path.iterdir()) == [rig]
+    assert shared.left(f"{here.child.pid}-*") == []
