@@ -26,7 +26,7 @@ from hilt.cockpit import keys
 from hilt.device import rigfile
 from hilt.lab.dry.facility import running_facility
 from hilt.live import mailbox
-from tests.e2e.walls import RIG, hurry, patient_rig
+from tests.e2e.lab import RIG, hurry, patient_rig
 
 CHROMIUM = shutil.which("chromium")
 BUILT = (Path(cockpit.__file__).parent / "static" / "index.html").is_file()

@@ -6,9 +6,7 @@ import pytest
 
 from hilt.device import rigfile
 from hilt.lab.dry.facility import running_facility
-from tests.e2e import walls
 from tests.e2e.lab import GAP, Run, changed
-from tests.e2e.walls import SHORT, Loop, patient_rig
 from tests.e2e.wheel import Installed
 
 
@@ -35,35 +33,6 @@ def lab(dry, tmp_path):
             return stack.enter_context(closing(Run(facility, tmp_path / "runs", system, scenario, (*emulated, *settings))))
 
         yield start
-
-
-@pytest.fixture(scope="module")
-def facility():
-    """Robot and sensor as processes, on free ports."""
-    with running_facility(patient_rig(), list(SHORT)) as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
-def loop(facility):
-    """A loop in its own process, on the module's facility."""
-    made = Loop(facility)
-    yield made
-    made.end()
-
-
-@pytest.fixture
-def run(facility, tmp_path):
-    made = []
-
-    def start(do=None, settings=(), lab=None, after=0.3, sensor=None):
-        made.append(walls.Run(facility, tmp_path, settings, lab, sensor))
-        return made[-1].go(do, after)
-
-    yield start
-    for each in made:
-        each.session.close()
-    facility.control.clear()
 
 
 @pytest.fixture(scope="session")

@@ -4,13 +4,17 @@
 """
 
 import csv
-from contextlib import closing, contextmanager
+import os
+import signal
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
 
 import numpy as np
 
 from hilt import job
 from hilt.core import clock
 from hilt.core.signals import POSE
+from hilt.device import rigfile
 from hilt.device.live_rig import LIVE, READY
 from hilt.host import machine
 from hilt.live.mailbox import Sender
@@ -18,7 +22,9 @@ from hilt.live.session import Session
 from hilt.record import recording
 
 ROBOTS = ("dry-lab", "dry-lab-ur", "dry-lab-franka", "dry-lab-ur-joints", "dry-lab-franka-joints")  # every driver and command
+RIG = rigfile.find("dry-lab")
 GAP = "frames.gap='15 mm'"
+PERIOD = 0.004
 ROUNDED = 1e-5  # m, in every packet
 HUNG = 120.0  # s, which only a program that hangs takes
 
@@ -107,9 +113,7 @@ class Run:
     def log(self, name):
         """Times [s] and positions [m] of the set-points that one of two robots was sent."""
         self.control.status()  # it writes its log
-        with self.facility.diary.with_name(f"log-{name}.csv").open(encoding="utf-8") as file:
-            rows = np.array([[float(row[each]) for each in "txyz"] for row in csv.DictReader(file)])
-        return rows[:, 0], rows[:, 1:]
+        return log_of(self.facility, name)
 
     def say_stop(self):
         with self.sender() as sender:
@@ -136,3 +140,69 @@ class Run:
 
     def close(self):
         self.session.close()
+
+
+# In wall time, for the cockpit and streams
+
+
+def patient_rig(path=RIG, **lab):
+    """Timeouts for a busy machine without privileges: what is tested is how a page shows it, not the speed of the host."""
+    patience = {"ready": 0.2, "lateness": 2.0, "realtime": False, "missed": 100}
+    return changed(
+        rigfile.load(path),
+        lab={**patience, **lab},
+        robot={"patience": 125},
+        sensor={"frozen": "400 ms", "stale": "500 ms"},
+        facility={"late_limit": 250},
+    )
+
+
+def payload_rig():
+    """The same for table and arm; how long a robot may be silent is as in the rig file."""
+    file = rigfile.load(rigfile.find("dry-lab-payload"))
+    robots = {name: each.model_copy(update={"late_limit": 1000}) for name, each in file.facility.robots.items()}
+    sensors = {name: {**table, "stale": "500 ms"} for name, table in file.sensors.items()}
+    lab = {"ready": 0.2, "lateness": 2.0, "missed": 100}
+    return changed(file, lab=lab, sensors=sensors, sensor=sensors["table"], facility={"robots": robots})
+
+
+def judged(facility):
+    """What the robots themselves report about their set-points; one whose process was killed reports nothing."""
+    status = facility.control.status()
+    return {name: status[name] for name in ("robot", "arm") if "violation_count" in status[name]}
+
+
+def log_of(facility, name):
+    """Times [s] and positions [m] of the set-points that an emulated robot was sent, from its own log."""
+    with facility.diary.with_name(f"log-{name}.csv").open(encoding="utf-8") as file:
+        rows = np.array([[float(row[each]) for each in "txyz"] for row in csv.DictReader(file)])
+    return rows[:, 0], rows[:, 1:]
+
+
+def assert_kept(facility, *names):
+    """By each robot's log: speed and acceleration within the rig's limits, with 1 % for the rounding of the packets' numbers.
+
+    A cycle without an answer moves nothing and is not in the log; what follows it is not a step of one cycle.
+    """
+    limits = facility.rig.limits
+    for name in names:
+        t, p = log_of(facility, name)
+        whole = np.abs(np.diff(t) - PERIOD) < 0.5 * PERIOD
+        v = np.diff(p, axis=0) / PERIOD
+        a = np.linalg.norm(np.diff(v, axis=0), axis=1)[whole[1:] & whole[:-1]] / PERIOD
+        assert np.linalg.norm(v, axis=1)[whole].max() <= limits.speed, name
+        assert a.max() <= 1.01 * limits.acceleration, name
+
+
+def hurry(facility):
+    """Give robot and sensor the priority that hardware has, where the host permits it, so that they do not stall the loop."""
+    for pid in facility.pids.values():
+        for thread in Path(f"/proc/{pid}/task").iterdir():
+            with suppress(OSError):
+                os.sched_setscheduler(int(thread.name), os.SCHED_FIFO, os.sched_param(60))
+
+
+def stop(pid):
+    """Stop a process and wait until it has stopped; the signal takes a moment."""
+    os.kill(pid, signal.SIGSTOP)
+    until(lambda: Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T")

@@ -21,7 +21,7 @@ from hilt.live import mailbox
 from hilt.maths import so3
 from hilt.record import recording
 from tests.e2e.cockpit import AT_ONCE, browser, dry_lab, needs_browser, quick, server, until
-from tests.e2e.walls import assert_kept, judged, log_of, payload_rig
+from tests.e2e.lab import assert_kept, judged, log_of, payload_rig
 
 pytestmark = [*needs_browser, pytest.mark.alone]
 

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from hilt.lab.dry.facility import running_facility
-from tests.e2e.walls import patient_rig, stop
+from tests.e2e.lab import patient_rig, stop
 from tests.peers import ROOT, node_with
 from tests.stream.streamed import place, streamed, wanted
 
-pytestmark = pytest.mark.lab
+pytestmark = pytest.mark.wall
 
 FOLDER = ROOT / "tests" / "stream" / "foxglove"
 LONG = 60.0

@@ -17,12 +17,11 @@ from hilt.core.faults import InputError
 from hilt.device import rigfile
 from hilt.device.live_rig import READY
 from hilt.host import machine as host
-from tests.e2e.lab import GAP, ROUNDED, Run, changed, until
+from tests.e2e.lab import GAP, PERIOD, ROUNDED, Run, assert_kept, changed, until
 from tests.e2e.test_lab_contacts import TWIN, as_in_space
 
 pytestmark = pytest.mark.virtual
 
-PERIOD = 0.004
 BRIEF = ("link.delay=0.5 s", "operator.start=0 s", "operator.duration=3 s", "loop.duration=5 s")
 WHOLE = os.environ.get("HILT_PAYLOAD") == "whole"  # also all of hils-2, with its 5 s of delay
 
@@ -61,20 +60,6 @@ def two(dry, tmp_path):
     return start
 
 
-def kept(run, *names):
-    """By each robot's own log: speed and acceleration within the rig's limits, with 1 % for the rounding of the packets.
-
-    A cycle without an answer moves nothing and is not in the log; what follows it is not a step of one cycle.
-    """
-    for name in names:
-        t, p = run.log(name)
-        whole = np.abs(np.diff(t) - PERIOD) < 0.5 * PERIOD
-        v = np.diff(p, axis=0) / PERIOD
-        a = np.linalg.norm(np.diff(v, axis=0), axis=1)[whole[1:] & whole[:-1]] / PERIOD
-        assert np.linalg.norm(v, axis=1)[whole].max() <= run.file.limits.speed, name
-        assert a.max() <= 1.01 * run.file.limits.acceleration, name
-
-
 @pytest.mark.parametrize("carrier", ["target", "servicer"])
 def test_contact_as_in_space_on_robots_of_12_and_30_ms(lab, carrier):
     """Momentum and energy as with one robot, wherever the sensor is."""
@@ -105,7 +90,7 @@ def test_virtual_and_slave_hand_agree_and_the_forces_are_those_of_the_simulation
         apart = force - simulated.rows["f_s"][: len(force)]
         assert np.sqrt((apart**2).sum(axis=1).mean()) < 0.1 * peak
     assert np.abs(rows["f_s"][:, 1:]).max() < 1.0, "the weights of hand and mock-up are subtracted: the noise is 0.05 N"
-    kept(run, "table", "arm")
+    assert_kept(run.facility, "table", "arm")
 
 
 def test_a_stop_halts_both_and_both_drive_home(lab):
@@ -146,7 +131,7 @@ def test_a_robot_that_falls_silent_on_the_way_home_stops_the_other(two, victim):
     going = rest_of(run, other, run.when) - run.when
     # Silence is noticed after 25 cycles and two ticks; 20 mm/s are stopped within 20 ms.
     assert going < (25 + 2) * PERIOD + 0.02
-    kept(run, other)
+    assert_kept(run.facility, other)
     run.close()
 
 
@@ -165,7 +150,7 @@ def test_a_killed_robot_stops_both(two, name, victim):
     survivor = pair.other if victim == "clock" else pair.clock
     assert result.fault.name == ("robot-silent" if victim == "clock" else "other-robot")
     assert len(run.robots()) == 1
-    kept(run, survivor)
+    assert_kept(run.facility, survivor)
     t, p = run.log(survivor)
     after, before = p[t > run.when], p[t <= run.when][-10:]
     way = np.linalg.norm(after - before[-1], axis=1).max()

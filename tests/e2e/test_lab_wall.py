@@ -21,12 +21,14 @@ from pathlib import Path
 import pytest
 
 from hilt import job
+from hilt.core.faults import InputError
 from hilt.device import rigfile
 from hilt.host import shared
+from hilt.host.claims import Claims
 from hilt.host.shared import Segment
 from hilt.lab.dry.control import FacilityControl
-from hilt.live import mailbox
-from hilt.live.mailbox import LIVE, Watcher
+from hilt.live import cores, mailbox, station
+from hilt.live.mailbox import LIVE, Sender, Watcher
 from hilt.live.recorder import SUFFIX as RECORDER
 from hilt.live.recorder import RecorderStatus
 from hilt.live.ring import RingReader
@@ -111,6 +113,17 @@ def check_recording(path, rows=None):
     assert job.replay(found) is None
 
 
+def check_ended(said, complained, code, folder):
+    """A run that ended by itself, or was stopped or refused on a host that stalls; what it reports."""
+    if code == 2:
+        assert "the rig is not ready: " in complained, complained
+        return None
+    found = json.loads(said)
+    assert (code, found["fault"]) == (0, None) or (code == 3 and found["fault"]["name"] in STALLED), complained
+    check_recording(folder / found["recording"], found["timing"]["rows"])
+    return found
+
+
 @pytest.mark.parametrize("name", KINDS)
 def test_a_run_of_each_kind_of_facility(tmp_path, dry, name):
     """It goes live, nothing that is sent is a violation, and the recording can be replayed."""
@@ -118,11 +131,7 @@ def test_a_run_of_each_kind_of_facility(tmp_path, dry, name):
     with nullcontext(dry) if name == "dry-lab" else emulated(tmp_path, name) as (rig, control):
         control.live(True)
         done = start(tmp_path, "run", system, "--rig", rig, "--json", "--set", "loop.duration=1.5 s")
-        said, complained = done.communicate(timeout=HUNG)
-        assert done.returncode in (0, 3), complained
-        found = json.loads(said)
-        assert (found["fault"]["name"] in STALLED) if done.returncode else found["fault"] is None
-        check_recording(tmp_path / found["recording"], found["timing"]["rows"])
+        check_ended(*done.communicate(timeout=HUNG), done.returncode, tmp_path)
 
 
 def test_ctrl_c_is_a_soft_stop(dry, tmp_path):
@@ -188,6 +197,7 @@ def test_only_what_is_typed_after_the_question_answers_it(dry, tmp_path, words, 
     rig.write_text(dry[0].read_text().replace('arm = "run"', 'arm = "ask"'))
     until(lambda: control.status()["robot"]["state"] == "waiting")
     control.live(False)
+    clients = control.status()["sensor"]["clients"]
     here = Terminal(tmp_path, *words, rig)
     try:
         here.type(b"yes\nyes\n")
@@ -208,7 +218,62 @@ def test_only_what_is_typed_after_the_question_answers_it(dry, tmp_path, words, 
     else:
         assert here.child.returncode == 130
         assert complained.splitlines()[-1] == f"hilt: interrupted by {answer.name}; nothing was run"
-    until(lambda: control.status()["sensor"]["clients"] == 0)
+    until(lambda: control.status()["sensor"]["clients"] == clients)
     assert control.status()["robot"]["violations"] == []
     assert list(tmp_path.iterdir()) == [rig]
     assert shared.left(f"{here.child.pid}-*") == []
+
+
+def test_a_live_loop_has_its_core_alone_and_what_is_started_beside_it_says_so(dry, tmp_path):
+    """A simulated station keeps off that core and has no priority; another run and the doctor are refused in one sentence."""
+    run = Live(tmp_path, dry, 300)
+    (core,) = (core for core, owner in cores.live().items() if owner == f"session {run.watcher.name}")
+    other = rig_file(tmp_path, "dry-lab")
+    words = (
+        "no core is free|end the other program",
+        f"core {core}: session|cannot be reached|no robot",
+        "measuring would disturb it",
+    )
+    commands = ("run", "docking", "--rig", other), ("doctor", "--seconds", "1")
+    beside = [start(tmp_path, *command) for command in commands]
+    settings = ["collisions=1000", "loop.duration=300 s"]
+    name = station.launch({"system": "docking", "settings": settings, "out": str(tmp_path / "simulated"), "go": True})
+    with closing(Sender(name)) as simulated, closing(Sender(run.watcher.name)) as ours:
+        until(lambda: simulated.front.state == LIVE)
+        assert os.sched_getscheduler(simulated.pid) & ~os.SCHED_RESET_ON_FORK not in (os.SCHED_FIFO, os.SCHED_RR)
+        assert core not in os.sched_getaffinity(simulated.pid)
+        for child, sentence in zip(beside, words, strict=True):
+            _, complained = child.communicate(timeout=HUNG)
+            assert child.returncode == 2
+            assert re.search(sentence, complained), complained
+            assert complained.count("\n") == 1
+        ours.wait(ours.stop(), HUNG)
+        code, found = run.end()
+        assert simulated.front.state == LIVE
+        simulated.wait(simulated.stop(), HUNG)
+        until(lambda: simulated.front.state != LIVE)
+        simulated.quit()
+    assert code == 3
+    assert found["fault"]["name"] in ("requested", *STALLED)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give another user's process a priority")
+def test_a_strangers_real_time_process_keeps_its_core():
+    stranger = subprocess.Popen(["/bin/sleep", "600"], user=12345, group=12345, cwd="/")
+    try:
+        core = cores.usable()[0]
+        assert core not in cores.live()
+        os.sched_setaffinity(stranger.pid, {core})
+        assert core not in cores.live(), "without a priority it takes nothing from a loop"
+        os.sched_setscheduler(stranger.pid, os.SCHED_FIFO, os.sched_param(10))
+        assert cores.live()[core] == f"process {stranger.pid}"
+        assert core not in cores.others()
+        with closing(Claims()) as ours:
+            try:
+                assert cores.take(ours) != core
+            except InputError as refused:
+                assert f"no core is free for another loop on devices (core {core}: process {stranger.pid}" in str(refused)
+    finally:
+        stranger.kill()
+        stranger.communicate()
+    assert core not in cores.live()

@@ -17,7 +17,7 @@ from hilt.record import cdr, recording, rosmsg
 from hilt.record.standard import Couple, Frames
 from hilt.stream import reading
 from hilt.stream.live_in import QUIET, topic_of
-from tests.e2e.walls import until
+from tests.e2e.lab import until
 from tests.stream.peer import Peer
 from tests.stream.streamed import place, streamed, wanted
 

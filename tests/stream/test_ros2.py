@@ -13,7 +13,7 @@ from hilt.core import clock
 from hilt.record import cdr, rosmsg, standard
 from hilt.stream.link import Link
 from hilt.stream.rmw import Endpoint
-from tests.e2e.walls import stop
+from tests.e2e.lab import stop
 from tests.peers import python_with
 from tests.stream.peer import Peer
 from tests.stream.streamed import place, streamed, wanted
