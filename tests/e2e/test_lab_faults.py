@@ -17,7 +17,7 @@ from hilt.live.overseer import Overseer
 from hilt.record import recording
 from tests.e2e.lab import ROBOTS, ROUNDED, Run, until
 
-pytestmark = pytest.mark.virtual
+pytestmark = [pytest.mark.virtual, pytest.mark.long]
 
 POSES = ROBOTS[:3]  # one rig of each driver
 SAMPLE = 1e-3  # s between two records of the sensor

@@ -15,7 +15,7 @@ from tests.e2e.lab import patient_rig, stop
 from tests.peers import ROOT, node_with
 from tests.stream.streamed import place, streamed, wanted
 
-pytestmark = pytest.mark.wall
+pytestmark = pytest.mark.lab
 
 FOLDER = ROOT / "tests" / "stream" / "foxglove"
 LONG = 60.0

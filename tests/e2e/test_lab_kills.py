@@ -22,7 +22,7 @@ from hilt.record import recording
 from tests.e2e.command import here
 from tests.e2e.lab import until
 
-pytestmark = pytest.mark.virtual
+pytestmark = [pytest.mark.virtual, pytest.mark.long]
 
 WHEN = {"connecting": (0, 0.01), "ready": (READY, 0.1), "live": (LIVE, 0.1), "later": (LIVE, 0.8)}  # state, and how long after
 PAUSES = {"a short pause": 0.05, "a pause": 0.3, "a long pause": 1.2}  # s: unnoticed, noticed, longer than all patience

@@ -9,8 +9,6 @@ import pytest
 
 import hilt
 
-pytestmark = pytest.mark.lab
-
 ROOT = Path(hilt.__file__).parent
 PAGE = ROOT.parents[1] / "docs" / "architecture.md"
 COMPILED = "core/diagram.py"  # what it builds is compiled: Python does not enter it

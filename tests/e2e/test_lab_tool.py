@@ -12,8 +12,6 @@ from hilt.lab import calibrate
 from hilt.sense.tool_load import ToolLoad
 from tests.e2e.lab import Run
 
-pytestmark = pytest.mark.lab
-
 # A body that begins to tilt: in 2.4 s gravity turns by 0.14 rad in the sensor's axes, which is 2.7 N of a tool of 2 kg.
 SCENE = {
     "push": [],

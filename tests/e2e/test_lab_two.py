@@ -20,7 +20,7 @@ from hilt.host import machine as host
 from tests.e2e.lab import GAP, PERIOD, ROUNDED, Run, assert_kept, changed, until
 from tests.e2e.test_lab_contacts import TWIN, as_in_space
 
-pytestmark = pytest.mark.virtual
+pytestmark = [pytest.mark.virtual, pytest.mark.long]
 
 BRIEF = ("link.delay=0.5 s", "operator.start=0 s", "operator.duration=3 s", "loop.duration=5 s")
 WHOLE = os.environ.get("HILT_PAYLOAD") == "whole"  # also all of hils-2, with its 5 s of delay

@@ -35,7 +35,7 @@ from hilt.live.ring import RingReader
 from hilt.record import recording
 from tests.e2e.lab import HUNG, until
 
-pytestmark = pytest.mark.wall
+pytestmark = pytest.mark.alone  # a live loop takes a core of its own, and a host of two has one
 
 KINDS = ("dry-lab", "dry-lab-ur-joints", "dry-lab-franka", "dry-lab-payload")  # every protocol; two robots with two sensors
 STALLED = ("lateness", "robot-silent", "robot-gap", "robot-watchdog", "sensor-stale", "sensor-gap", "other-robot")  # by a host
@@ -257,6 +257,7 @@ def test_a_live_loop_has_its_core_alone_and_what_is_started_beside_it_says_so(dr
     assert found["fault"]["name"] in ("requested", *STALLED)
 
 
+@pytest.mark.root
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give another user's process a priority")
 def test_a_strangers_real_time_process_keeps_its_core():
     stranger = subprocess.Popen(["/bin/sleep", "600"], user=12345, group=12345, cwd="/")
