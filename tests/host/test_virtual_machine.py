@@ -15,7 +15,7 @@ from hilt import job
 from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.host import machine as host
-from hilt.host.shared import Segment, running
+from hilt.host.shared import Segment, left, running
 from hilt.host.virtual.machine import VirtualMachine
 from hilt.host.virtual.scheduler import Stuck
 from hilt.lab.dry.facility import running_facility
@@ -170,6 +170,7 @@ class TestBoth:
         np.frombuffer(owner.memory, np.int64)[:1] = 7
         assert np.frombuffer(reader.memory, np.int64)[0] == 7
         assert name in running(".memory")
+        assert [path.name for path in left(f"{name}*")] == [name]
         other = Segment.create(name, 64)
         with pytest.raises(InputError, match="already running"):
             other.publish()
@@ -177,6 +178,7 @@ class TestBoth:
         owner.close()
         assert not reader.owner_alive
         assert name not in running(".memory")
+        assert left(f"{name}*") == []
         reader.close()
 
     def test_a_place_is_claimed_once(self, kind):

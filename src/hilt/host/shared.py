@@ -20,12 +20,14 @@ import sys
 import weakref
 from collections.abc import Iterator
 from contextlib import suppress
+from fnmatch import fnmatch
 from pathlib import Path
 
 from hilt.core.faults import InputError
 from hilt.host import machine, runtime
 
 PAGE = 4096
+FOLDER = Path("/virtual")  # of a virtual machine
 SOCKET = ".socket"  # suffix of sockets; nothing else is a socket here
 MEETING = ".meeting"  # suffix of memory without an owner
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
@@ -298,4 +300,6 @@ def forget(name: str) -> None:
 
 def left(pattern: str) -> list[Path]:
     """Return the files of our folders that match a pattern, in use or not."""
+    if (virtual := machine.segments()) is not None:
+        return [FOLDER / name for name in virtual.left() if fnmatch(name, pattern)]
     return sorted(path for folder in runtime.folders() for path in folder.glob(pattern))

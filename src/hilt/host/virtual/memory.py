@@ -2,13 +2,10 @@
 
 import mmap
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 from hilt.core.faults import InputError
-from hilt.host.shared import MEETING, check_name
-
-FOLDER = Path("/virtual")
+from hilt.host.shared import FOLDER, MEETING, check_name
 
 
 class VirtualSegment:
