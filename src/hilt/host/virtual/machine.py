@@ -271,6 +271,7 @@ class VirtualMachine(Machine):
         child.output.unheard = not heard
         self.take("start a process")
         child.affinity = set(parent.affinity)
+        child.handlers = {number: each for number, each in parent.handlers.items() if each == signal.SIG_IGN}
         child.begin(processes.program(module, arguments), self.costs["begin in a process"])
         return VirtualChild(child)
 
