@@ -1,10 +1,25 @@
-"""A bound for what must never wait: a test that would hang for ever fails instead."""
+"""Bounds in wall time: a test that would hang for ever fails instead."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
+
+from hilt.core import clock
 
 PATIENCE = 30.0  # [s], on a busy machine
+HUNG = 120.0  # [s] after which something will never happen, on any machine
+
+T = TypeVar("T")
+
+
+def becomes(condition: Callable[[], T]) -> T:
+    """Wait until something is true, where nothing says so; return it."""
+    end = clock.now() + HUNG
+    while not (found := condition()):
+        assert clock.now() < end, "it never happened"
+        clock.pause(0.002)
+    return found
 
 
 @contextmanager

@@ -1,22 +1,44 @@
-"""No process that hilt starts imports from the working folder."""
+"""Real child processes: they import nothing from the working folder, and end as those of a virtual machine do."""
 
 import ast
+import os
+import select
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import hilt
+from hilt import job
 from hilt.core import signals
 from hilt.core.faults import InputError
+from hilt.device import rigfile
+from hilt.host import shared
 from hilt.host.asked import Asked
-from hilt.live import station
+from hilt.lab.dry.control import FacilityControl, name_of
+from hilt.lab.dry.robot import free_port
+from hilt.live import mailbox, station
+from hilt.live.mailbox import LIVE, STOPPED, Sender
 from hilt.live.recorder import RecorderProcess
 from hilt.live.ring import RingWriter
+from hilt.record import recording
+from tests.patience import HUNG, becomes
 
 pytestmark = pytest.mark.wall
 
 ROOT = Path(hilt.__file__).parent
+SERVE = """
+import json, sys
+from hilt.core import scenario
+from hilt.device.rigfile import RigFile
+from hilt.lab.dry.facility import serve
+sys.exit(serve(scenario.build(RigFile, json.loads(sys.argv[1])), []))
+"""
 PLANTED = ("hilt", "numpy", "json", "struct", "socket", "pydantic", "sitecustomize")
+
+pytestmark = pytest.mark.wall
 
 
 @pytest.fixture
@@ -31,7 +53,7 @@ def working_folder(tmp_path, monkeypatch):
 def test_the_recorder_imports_nothing_from_the_working_folder(working_folder):
     ring = RingWriter("child", signals.row_type(("X_WB_cmd",)), 16)
     recorder = RecorderProcess("child", working_folder / "run.mcap", {})
-    recorder.wait_for(1, 20.0)
+    recorder.wait_for(1, HUNG)
     recorder.close()
     ring.close()
     assert not (working_folder / "mark").exists()
@@ -41,7 +63,7 @@ def test_the_recorder_imports_nothing_from_the_working_folder(working_folder):
 def test_the_emulators_import_nothing_from_the_working_folder(working_folder, name):
     device = Asked(name, f"hilt.lab.dry.{name}", "start it again")
     with pytest.raises(InputError):  # it got far enough to read its configuration, which is invalid
-        device.hear(device.tell("[]"), 60.0)
+        device.hear(device.tell("[]"), HUNG)
     device.end()
     assert not (working_folder / "mark").exists()
 
@@ -64,3 +86,40 @@ def test_every_process_is_started_without_the_working_folder():
     assert found
     for path, line in found:
         assert line[1] == "'-P'", path
+
+
+def test_a_killed_facility_leaves_neither_processes_nor_memory():
+    rig = rigfile.load(ROOT.parents[1] / "rigs" / "dry-lab.toml")
+    rig = rig.model_copy(update={name: {**getattr(rig, name), "port": free_port()} for name in ("robot", "sensor")})
+    parent = subprocess.Popen([sys.executable, "-c", SERVE, rig.model_dump_json()], stdout=subprocess.PIPE, text=True)
+    parent.stdout.readline()
+    control = FacilityControl(rig)
+    pids = [control.status()[name]["pid"] for name in ("robot", "sensor")]
+    control.close()
+    assert not {os.getpgid(pid) for pid in pids} & {os.getpgid(parent.pid)}, "a terminal's interrupt is the parent's"
+    ends = [os.pidfd_open(pid) for pid in pids]
+    parent.kill()
+    parent.communicate(timeout=HUNG)
+    for end in ends:
+        assert select.select([end], [], [], HUNG)[0]
+        os.close(end)
+    with pytest.raises(InputError, match="not running"):
+        FacilityControl(rig)
+    shared.sweep()  # as its owner's next command does
+    assert not shared.left(f"{name_of(rig)}*")
+
+
+def test_a_station_whose_terminal_is_closed_stops_and_leaves_nothing_behind(tmp_path):
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup it is ignored, and children inherit that
+    name = station.launch({"system": "freefloat", "settings": ["loop.duration=600 s"], "out": str(tmp_path), "go": True})
+    signal.signal(signal.SIGHUP, before)
+    sender = Sender(name)
+    becomes(lambda: sender.front.state == LIVE)
+    os.kill(sender.pid, signal.SIGHUP)
+    becomes(lambda: sender.front.state == STOPPED and sender.front.recording)
+    found = recording.load(Path(sender.front.recording))
+    assert found.result["fault"]["name"] == "requested"
+    assert job.replay(found) is None
+    os.kill(sender.pid, signal.SIGHUP)
+    becomes(lambda: name not in mailbox.sessions())
+    assert shared.left(f"{sender.pid}-*") == []
