@@ -211,7 +211,6 @@ class VirtualSocket:
             self.peer = (self.machine.resolve(address[0]), int(address[1]))
             if not self.address[1]:
                 self.bind((self.peer[0], 0))
-            self._packets = deque(each for each in self._packets if each[1] == self.peer)
         else:
             self._connect_stream(address)
 
