@@ -1,8 +1,6 @@
 """The load on the sensor from static poses, and the gentle path between them."""
 
-import itertools
 import math
-import socket
 import tomllib
 
 import numpy as np
@@ -11,20 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from hilt.core import scenario
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE
-from hilt.device.netft.codec import Calibration
-from hilt.device.netft.emulator import NetFTBox
-from hilt.device.rigfile import RigFile, RigLimits
+from hilt.device import rigfile
 from hilt.device.rigtext import set_table
-from hilt.device.rsi.emulator import ControllerSettings, RsiController
 from hilt.lab import calibrate, gentle
 from hilt.lab.calibrate import SAMPLES, identify_tool
 from hilt.maths.quintic import quintic_positions
-from hilt.sense.tool_load import GRAVITY, TOOL_LOAD, ToolLoad, pack_load, unload
-
-pytestmark = pytest.mark.wall
+from hilt.sense.tool_load import GRAVITY, TOOL_LOAD, pack_load, unload
+from tests.lab.rigs import RIGS, emulated, shipped, soft
 
 MASS, CENTRE = 2.0, np.array([0.01, -0.02, 0.12])
 BIAS = np.array([3.0, -1.0, 8.0, 0.1, 0.2, -0.3])
@@ -129,18 +122,9 @@ def test_poses_that_do_not_excite_are_refused_with_what_is_missing():
         identify_tool(good, -measure(rng, good, 100))
 
 
-LIMITS = RigLimits(
-    force=100,
-    torque=20,
-    speed=0.1,
-    angular_speed=2.0,
-    acceleration=10,
-    energy=2,
-    angular_acceleration=30,
-    jerk=2500,
-    workspace_min=(-0.05, -0.05, -0.05),
-    workspace_max=(0.05, 0.05, 0.05),
-)
+LIMITS = shipped(
+    "dry-lab", limits={"angular_speed": 2.0, "workspace_min": (-0.05, -0.05, -0.05), "workspace_max": (0.05, 0.05, 0.05)}
+).limits
 
 
 def test_the_path_keeps_half_the_limits_and_comes_back():
@@ -180,7 +164,7 @@ def test_a_rig_file_keeps_its_comments_when_a_table_is_changed():
 def test_the_attitude_of_the_sensor_may_stand_in_the_table_of_a_system(system):
     """A sensor that is turned by 90° about x: with the wrong attitude the weight would lie across."""
     turned = [math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0]
-    rig = emulated_rig(1, 2).model_copy(update={"scenario": {"freefloat": {"sensor.attitude": turned}}})
+    rig = shipped("dry-lab").model_copy(update={"scenario": {"freefloat": {"sensor.attitude": turned}}})
     assert rig.setting("sensor.attitude", (1.0, 0.0, 0.0, 0.0), system) == turned
     both = rig.model_copy(update={"scenario": {**rig.scenario, "sensor.attitude": [1.0, 0.0, 0.0, 0.0]}})
     assert both.setting("sensor.attitude", None, "freefloat") == turned
@@ -192,106 +176,54 @@ def test_the_attitude_of_the_sensor_may_stand_in_the_table_of_a_system(system):
 def test_calibrate_uses_the_attitude_of_the_systems_table(monkeypatch):
     """Checks only which attitude the load is computed with, not what is sent and measured."""
     turned, used = [math.sqrt(0.5), math.sqrt(0.5), 0.0, 0.0], []
-    rig = emulated_rig(1, 2).model_copy(update={"scenario": {"freefloat": {"sensor.attitude": turned}}})
     monkeypatch.setattr(gentle, "drive", lambda *_: None)
     monkeypatch.setattr(calibrate, "means", lambda *given: used.append(given[-1]) or ([], []))
     with pytest.raises(InputError, match="at least 4"):
-        calibrate.run(rig, 4)
+        calibrate.run(shipped("dry-lab", scenario={"freefloat": {"sensor.attitude": turned}}), 4)
     assert used == [turned]
 
 
-# On real sockets
-
-
-def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def emulated_rig(robot_port, sensor_port, limits=LIMITS):
-    """Patient with a loaded machine: nothing here is about being quick."""
-    here = {"p": [0, 0, 0], "q": [1, 0, 0, 0]}
-    return RigFile(
-        robot={
-            "driver": "rsi",
-            "address": "127.0.0.1",
-            "port": robot_port,
-            "cycle": "4 ms",
-            "correction": "relative",
-            "X_WR": {"p": [-1, 0, -1], "q": [1, 0, 0, 0]},
-            "X_TB": here,
-            "step_limit": "2 mm",
-            "turn_limit": "0.01 rad",
-            "patience": 1000,
-        },
-        sensor={
-            "driver": "netft",
-            "address": "127.0.0.1",
-            "port": sensor_port,
-            "counts_per_force": 1e6,
-            "counts_per_torque": 1e6,
-            "stale": "20 s",
-            "frozen": "0 s",
-        },
-        lab={"arm": "run", "ready": "0.1 s"},
-        limits=limits,
-    )
-
-
-def test_the_tool_of_an_emulated_robot_is_found(tmp_path):
+@pytest.mark.virtual
+@pytest.mark.parametrize("name", RIGS)
+def test_the_tool_of_an_emulated_robot_is_found(name, tmp_path):
     """4 poses of 20° at most, 100 samples each: 6 g and 0.4 mm (1 σ) by the formulas, so 2 % and 3 mm never fail by chance."""
-    rng, port = np.random.default_rng(8), free_port()
+    rng, seen = np.random.default_rng(8), []
     deviation = np.array([NOISE] * 3 + [TORQUE_NOISE] * 3)
-    controller = RsiController("127.0.0.1", port, ControllerSettings(late_limit=5000))
 
-    def wrench():
-        F = load(controller.true_pose()["q"]) + deviation * rng.normal(size=6)
+    def wrench(robot):
+        F = load(robot.true_pose()["q"]) + deviation * rng.normal(size=6)
         return tuple(F[:3]), tuple(F[3:])
 
-    seen = []
-    with controller, NetFTBox(wrench, Calibration(1e6, 1e6), 500.0) as box:
-        controller.live = True
-        rig = emulated_rig(port, box.port)
-        tool = calibrate.run(
-            rig, 4, tilt=math.radians(20), samples=100, settle=0.4, watch=lambda done, of: seen.append(done / of)
-        )
-        assert controller.violations == []
-        assert box.biases == 0
+    with emulated(shipped(name, limits={"angular_speed": 1.0}), wrench) as (rig, robot, box):
+        watch = lambda done, of: seen.append(done / of)  # noqa: E731
+        tool = calibrate.run(rig, 4, tilt=math.radians(20), samples=100, settle=0.2, watch=watch)
+    assert soft(robot)
+    assert box.biases == 0
     assert tool.mass == pytest.approx(MASS, rel=0.02)
     assert np.abs(np.array(tool.centre_of_mass) - CENTRE).max() < 3e-3
     assert seen[-1] == 1.0
 
-    source, target = tmp_path / "rig.toml", tmp_path / "calibrated.toml"
-    source.write_text('summary = "mine"\n')
-    calibrate.write(tool, source, target)
-    written = scenario.build(ToolLoad, tomllib.loads(target.read_text())["tool"])
+    target = tmp_path / "calibrated.toml"
+    calibrate.write(tool, rigfile.find(name), target)
+    written = rigfile.load(target).tool
     assert written.mass == pytest.approx(tool.mass, rel=1e-5)
     assert written.centre_of_mass == pytest.approx(tool.centre_of_mass, abs=1e-7)
 
 
-def test_a_load_beyond_its_limit_stops_the_robot_softly():
-    port = free_port()
-    with (
-        RsiController("127.0.0.1", port, ControllerSettings(late_limit=5000)) as controller,
-        NetFTBox(lambda: ((0.0, 0.0, -20.0), STILL), Calibration(1e6, 1e6), 500.0) as box,
-    ):
-        controller.live = True
+@pytest.mark.virtual
+@pytest.mark.parametrize("name", RIGS)
+def test_a_load_beyond_its_limit_stops_the_robot_softly(name):
+    file = shipped(name, limits={"force": 100.0}, sensor={"jump_force": 1000.0})
+    with emulated(file, lambda robot: ((0.0, 0.0, -20.0), STILL)) as (rig, robot, box):
 
         def push(done, of):
-            if done > 100:
+            if done * rig.robot_section.cycle > 0.5:
                 box.jump = (0.0, 0.0, -200.0, 0.0, 0.0, 0.0)
 
-        with pytest.raises(gentle.Stopped, match=r"measured force 2\d\d N is beyond its limit of 100 N"):
-            calibrate.run(emulated_rig(port, box.port), 4, watch=push)
-        assert controller.violations == []
-        assert controller.hard_stops == 0
-        diary = controller.diary
-        turned = [math.dist(a.pose[3:], b.pose[3:]) for a, b in itertools.pairwise(diary)]
-        in_time = np.diff([each.stamp for each in diary]) == 4
-        answered = in_time[1:]  # where a loaded machine left one out the robot stood
-        assert max(turned) > 1e-4  # it was moving
-        change = np.diff(turned)[answered] / (0.5 * 0.004**2)  # of half angles
-        slowing = -change[change < -0.5]  # none if a stalled machine left the stop's first cycle without an answer: it stood
-        assert len(slowing) == 0 or np.median(slowing) == pytest.approx(1.0, rel=0.01), "lab.angular_deceleration"
-        assert change.max() < 1.1 * (gentle.ANGULAR_ACCELERATION if in_time.all() else 0.5 * LIMITS.angular_acceleration)
+        with pytest.raises(gentle.Stopped, match=r"measured force 220 N is beyond its limit of 100 N"):
+            calibrate.run(rig, 4, watch=push)
+    assert soft(robot)
+    angles = [2.0 * math.asin(math.hypot(*each.pose[4:])) for each in robot.diary]
+    change = np.diff(angles, 2) / rig.robot_section.cycle**2
+    assert change.min() == pytest.approx(-rig.lab.angular_deceleration, rel=0.01)
+    assert change.max() < gentle.ANGULAR_ACCELERATION

@@ -1,4 +1,4 @@
-"""The motion of a tap test and what it writes; the test itself is run on the dry lab (tests/e2e/test_lab_contacts.py)."""
+"""The tap test: its motion, what it finds on every emulated robot, and what it writes."""
 
 import math
 import tomllib
@@ -10,7 +10,11 @@ from hilt.core.faults import InputError
 from hilt.device import rigfile
 from hilt.lab import compliance
 from hilt.lab.compliance import Tapping, chirp
+from hilt.lab.dry.facility import running_facility
 from hilt.systems.docking.analysis.compliance import Bending
+from tests.lab.rigs import RIGS, shipped
+
+TRUTH = ["frames.gap=15 mm", "robot.stiffness=0.5 N/um", "robot.mode_frequency=12 Hz", "robot.mode_damping_ratio=0.05"]
 
 
 @pytest.mark.parametrize("cycle", [0.001, 0.004, 0.012])
@@ -39,6 +43,20 @@ def test_the_chirp_is_gentle_and_begins_and_ends_at_rest(cycle):
 def test_a_tap_that_makes_no_sense_is_refused(changes, words):
     with pytest.raises(InputError, match=words):
         Tapping(**changes)
+
+
+@pytest.mark.virtual
+@pytest.mark.parametrize("name", RIGS)
+def test_a_robot_that_bends_is_found_by_tapping_a_frame(name):
+    with running_facility(shipped(name), TRUTH, live=True) as lab:
+        found = compliance.run(lab.rig, Tapping(duration=1.0))
+        robot = lab.control.status()["robot"]
+    assert (robot["violations"], robot["late"], found.refusal) == ([], 0, "")
+    assert found.stiffness == pytest.approx(0.5e6, rel=0.01)
+    assert found.mode_frequency == pytest.approx(12.0, rel=1e-3)
+    assert found.mode_damping_ratio == pytest.approx(0.05, rel=0.01)
+    assert found.contact_stiffness == pytest.approx(176.275e3, rel=0.005)
+    assert found.surface == pytest.approx(0.010, abs=1e-6)
 
 
 def test_a_belief_is_written_and_the_truth_of_an_emulated_robot_is_not_touched(tmp_path):

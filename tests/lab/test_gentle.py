@@ -1,53 +1,33 @@
 """Gentle drives outside a run: armed like a run, and ended softly whatever ends them. The emulated robot checks them.
 
-At 0.09 m/s a robot that is simply held has to stop with 22 m/s², more than the 20 m/s² above which it counts a hard stop.
+At 0.09 m/s a robot that is simply held has to stop with more than 20 m/s², above which it counts a hard stop.
 """
 
 import math
-import os
 import signal
-import socket
-import time
 from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from hilt.core import faults
+from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE
-from hilt.device.arm import ArmSettings
 from hilt.device.live_rig import LabRig
-from hilt.device.netft.codec import Calibration
-from hilt.device.netft.emulator import NetFTBox
-from hilt.device.rigfile import RigFile
-from hilt.device.rsi.emulator import ControllerSettings, RsiController
-from hilt.device.rtde.emulator import UrController
+from hilt.host import machine as host
 from hilt.lab import gentle
 from hilt.live import ready
 from hilt.maths.quintic import quintic_positions
 from hilt.record.letters import READY
+from tests.lab.rigs import RIGS, emulated, shipped, soft, went
 
-T, SPEED = 0.004, 0.09
-LIMITS = {
-    "force": 100,
-    "torque": 20,
-    "speed": 0.1,
-    "angular_speed": 0.2,
-    "acceleration": 10,
-    "angular_acceleration": 30,
-    "jerk": 2500,
-    "energy": 2,
-    "workspace_min": (-0.2, -0.2, -0.2),
-    "workspace_max": (0.2, 0.2, 0.2),
-}
-HERE, BASE = ({"p": place, "q": [1, 0, 0, 0]} for place in ([0, 0, 0], [-1, 0, -1]))
+SPEED = 0.09
 
-pytestmark = pytest.mark.wall
+pytestmark = pytest.mark.virtual
 
 
-def offsets(length=0.09, turn=0.0, cycle=T):
+def offsets(cycle, length=0.09, turn=0.0):
     """Along x and about z from rest to rest, at SPEED in the middle."""
     ticks = math.ceil(1.875 * length / SPEED / cycle)
     share = quintic_positions(np.arange(1, ticks + 3) / ticks)
@@ -58,157 +38,93 @@ def offsets(length=0.09, turn=0.0, cycle=T):
 
 
 @contextmanager
-def on_a_rig(controller, limits=LIMITS, **section):
-    """Controller and sensor, which feels 1 N, and the rig on both, READY."""
-    with controller, NetFTBox(lambda: ((1.0, 0.0, 0.0), (0.0,) * 3), Calibration(1e6, 1e6), 100.0) as box:
-        rig = LabRig(
-            RigFile(
-                robot={
-                    "address": "127.0.0.1",
-                    "X_WR": BASE,
-                    "X_TB": HERE,
-                    "step_limit": "2 mm",
-                    "turn_limit": "0.01 rad",
-                    "patience": 250,
-                    **section,
-                },
-                sensor={
-                    "driver": "netft",
-                    "address": "127.0.0.1",
-                    "port": box.port,
-                    "counts_per_force": 1e6,
-                    "counts_per_torque": 1e6,
-                    "stale": "20 s",
-                    "frozen": "0 s",
-                },
-                lab={"deceleration": 1.0},
-                limits=limits,
-            )
-        )
+def connected(file, **arm):
+    """The rig, READY, and its robot."""
+    with emulated(file, **arm) as (file, robot, _):
+        rig = LabRig(file)
         rig.open()
-        yield rig, controller
+        yield rig, robot
         rig.close()
 
 
-@pytest.fixture
-def robot():
-    """A controller on a free port, and its rig."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    controller = RsiController("127.0.0.1", port, ControllerSettings(late_limit=5000))
-    with on_a_rig(controller, driver="rsi", port=port, cycle=T, correction="relative") as both:
-        yield both
+@pytest.fixture(params=RIGS)
+def both(request):
+    with connected(shipped(request.param)) as found:
+        yield found
 
 
-def drive(robot, watch=None, length=0.09):
-    return gentle.follow(robot[0], offsets(length), watch)
+def drive(rig, watch=None, length=0.09):
+    return gentle.follow(rig, offsets(rig.cycle, length), watch)
 
 
-def went(controller):
-    """Metres along x, from the robot's own log."""
-    return controller.diary[-1].pose[0] - 1.0
+def interrupted(robot):
+    host.kill(host.pid(), signal.SIGINT)
 
 
-def soft(controller):
-    return controller.violations == [] and controller.hard_stops == 0
+def failed(robot):
+    raise ZeroDivisionError
 
 
-def test_an_interrupt_is_a_soft_stop(robot):
-    controller, handler = robot[1], signal.getsignal(signal.SIGINT)
-    controller.live = True
+def pulled(robot):
+    robot.disconnect = True
 
-    def interrupt(done, of):
+
+@pytest.mark.parametrize(("do", "raised"), [(interrupted, gentle.Stopped), (failed, ZeroDivisionError)])
+def test_whatever_ends_it_on_the_way_is_a_soft_stop(both, do, raised):
+    """From where it was, v²/2a = 4 mm more, to two cycles."""
+    rig, robot = both
+    handler, path, seen = host.handler(signal.SIGINT), offsets(rig.cycle)["p"][:, 0], []
+
+    def watch(done, of):
         if done > of / 2:
-            os.kill(os.getpid(), signal.SIGINT)
+            seen.append(done)
+            do(robot)
 
-    with pytest.raises(gentle.Stopped) as stopped:
-        drive(robot, interrupt)
-    assert stopped.value.fault.code == faults.REQUESTED
-    assert soft(controller)
-    assert 0.04 < went(controller) < 0.07, "from its middle on, v²/2a = 4 mm more"
-    assert signal.getsignal(signal.SIGINT) is handler
-
-
-def test_whatever_is_raised_on_the_way_is_a_soft_stop(robot):
-    def fail(done, of):
-        if done > of / 2:
-            raise ZeroDivisionError
-
-    robot[1].live = True
-    with pytest.raises(ZeroDivisionError):
-        drive(robot, fail)
-    assert soft(robot[1])
-    assert 0.04 < went(robot[1]) < 0.07
+    with pytest.raises(raised) as stopped:
+        drive(rig, watch)
+    assert raised is ZeroDivisionError or stopped.value.fault.code == faults.REQUESTED
+    assert soft(robot)
+    speed = (path[seen[0]] - path[seen[0] - 1]) / rig.cycle
+    assert went(robot) == pytest.approx(path[seen[0]] + speed**2 / 2.0, abs=2.0 * speed * rig.cycle)
+    assert host.handler(signal.SIGINT) == handler
 
 
-def test_a_robot_that_comes_back_from_a_silence_is_not_set_going_again(robot):
-    rig, controller = robot
-    controller.live = True
-
-    def silence(done, of):
-        controller.disconnect = done > of / 2
-
+def test_a_robot_that_comes_back_from_a_silence_is_not_set_going_again(both):
+    rig, robot = both
     with pytest.raises(gentle.Stopped, match="no packet"):
-        drive(robot, silence)
-    before, answered = went(controller), len(controller.diary)
-    controller.disconnect = False
-    while len(controller.diary) < answered + 10:  # it is held again
-        time.sleep(T)
+        drive(rig, lambda done, of: pulled(robot) if done > of / 2 else None)
+    before = went(robot)
+    robot.disconnect = False
+    clock.pause(0.1)
     assert rig.state == READY
-    assert went(controller) == before
-    assert controller.violations == []
+    assert went(robot) == before
+    assert robot.violations == []
 
 
-def test_the_robot_is_held_until_the_answer_is_yes(robot):
-    controller = robot[1]
+def test_the_robot_is_held_until_the_answer_is_yes(both):
+    rig, robot = both
+    robot.live = False
     answers = iter([None] * 50 + [True])
 
     def ask():
-        answer = next(answers)
-        if answer:
-            assert len(controller.diary) >= 40, "every packet was answered meanwhile"
-            assert went(controller) == 0.0
-            controller.live = True  # from here on it may move
+        robot.live = answer = next(answers)  # from here on it may move
         return answer
 
-    ready.wait_for_yes(robot[0], ask)
-    drive(robot, length=0.01)
-    assert soft(controller)
-    assert went(controller) == pytest.approx(0.01, abs=1e-6), "the path waits for steps that a stalled machine has lost"
+    begin, cycles = clock.now(), robot.cycles
+    ready.wait_for_yes(rig, ask)
+    assert (robot.cycles - cycles) * rig.cycle == pytest.approx(clock.now() - begin, abs=2.0 * rig.cycle)
+    assert (robot.late, robot.violations, robot.reason) == (0, [], ""), "every packet was answered meanwhile"
+    drive(rig, length=0.01)
+    assert soft(robot)
+    assert went(robot) == pytest.approx(0.01, abs=1e-6)
 
 
-def test_a_path_ends_at_rest_where_its_condition_becomes_true(robot):
-    """As a robot that feels its way to a frame."""
-    rig, controller = robot
-    controller.live = True
-    gentle.follow(rig, offsets(), until=lambda row: row["X_WB_cmd"]["p"][0, 0] > 0.02)
-    assert 0.02 < went(controller) < 0.03, "it slows down from 0.09 m/s within the limits"
-    assert soft(controller)
-    assert rig.state == READY
-
-
-def test_a_tighter_limit_of_the_force_stops_the_path(robot):
-    rig, controller = robot
-    controller.live = True
-    with pytest.raises(gentle.Stopped) as stopped:
-        gentle.follow(rig, offsets(), force=0.5)
-    assert stopped.value.fault.code == faults.FORCE
-
-
-def test_a_check_changes_nothing(robot):
-    """Whether a rig may be armed is checked while it is held: the check leaves the set-point alone from which a run begins."""
-    rig = robot[0]
-    rig._robot._sent["p"][0] += 0.0005  # the robot has another set-point than at the last run
-    before = rig.set_point.copy()
-    rig._check_place()
-    assert rig.set_point == before
-
-
-def test_no_is_a_refusal_and_nothing_moves(robot):
+def test_no_is_a_refusal_and_nothing_moves(both):
+    rig, robot = both
+    robot.live = False
     with pytest.raises(InputError, match="was not armed"):
-        ready.wait_for_yes(robot[0], iter([None, None, False]).__next__)
-    assert robot[1].violations == []  # not live: a set-point that moves would be one
+        ready.wait_for_yes(rig, iter([None, None, False]).__next__)
+    assert robot.violations == []  # not live: a set-point that moves would be one
 
 
 def test_nobody_to_ask_is_a_refusal():
@@ -217,13 +133,37 @@ def test_nobody_to_ask_is_a_refusal():
     assert ready.check_ask("run", lambda: True) is None, "the command itself is the consent"
 
 
-def test_no_wrench_is_newer_than_the_pose_that_it_is_used_with(robot):
-    """Packets come up to 1.9 ms late, with the pose of their cycle; a newer wrench would look like damping."""
-    controller = robot[1]
-    controller.live, controller.settings = True, replace(controller.settings, jitter=0.0019)
-    age = drive(robot).age
+def test_a_path_ends_at_rest_where_its_condition_becomes_true(both):
+    """As a robot that feels its way to a frame: it slows down from 0.09 m/s within the limits."""
+    rig, robot = both
+    gentle.follow(rig, offsets(rig.cycle), until=lambda row: row["X_WB_cmd"]["p"][0, 0] > 0.02)
+    assert 0.02 < went(robot) < 0.03
+    assert soft(robot)
+    assert rig.state == READY
+
+
+def test_a_tighter_limit_of_the_force_stops_the_path(both):
+    with pytest.raises(gentle.Stopped) as stopped:
+        gentle.follow(both[0], offsets(both[0].cycle), force=0.5)
+    assert stopped.value.fault.code == faults.FORCE
+
+
+def test_no_wrench_is_newer_than_the_pose_that_it_is_used_with(both):
+    """Packets come up to half a cycle late, with the pose of their cycle; a newer wrench would look like damping."""
+    rig, robot = both
+    robot.settings = replace(robot.settings, jitter=0.475 * rig.cycle)
+    age = drive(rig).age
     assert np.isfinite(age).any()
-    assert np.nanmin(age) > -1e-5  # two clocks, and one of them may be slewed
+    assert np.nanmin(age) >= 0.0
+
+
+def test_a_check_changes_nothing():
+    """Whether a rig may be armed is checked while it is held: the check leaves the set-point alone from which a run begins."""
+    with connected(shipped("dry-lab")) as (rig, _):
+        rig._robot._sent["p"][0] += 0.0005  # the robot has another set-point than at the last run
+        before = rig.set_point.copy()
+        rig._check_place()
+        assert rig.set_point == before
 
 
 def stall(rig, pauses):
@@ -234,23 +174,22 @@ def stall(rig, pauses):
         if not due and rng.random() < 0.1:
             due.extend(pauses(rng))
         if due:
-            time.sleep(due.pop(0))
+            clock.pause(due.pop(0))
         return answers(pose)
 
     rig._robot.send = send
 
 
-def test_answers_that_come_too_late_make_no_double_steps(robot):
+def test_answers_that_come_too_late_make_no_double_steps():
     """A lost step is not made up for at twice the speed, which
     would be 45 m/s² at 0.09 m/s and 95 rad/s² at 0.19 rad/s: a robot that stood comes back to speed within half of the rig's
     limits beside what the path itself needs (0.15 m/s², 0.31 rad/s²), and ends where the path does."""
-    rig, controller = robot
-    controller.live = True
-    stall(rig, lambda rng: [rng.uniform(0.003, 0.012)])  # one to three cycles
-    track = gentle.follow(rig, offsets(turn=0.19))
+    with connected(shipped("dry-lab")) as (rig, robot):
+        stall(rig, lambda rng: [rng.uniform(0.003, 0.012)])  # one to three cycles
+        track = gentle.follow(rig, offsets(rig.cycle, turn=0.19))
     assert track.unheard.any()
-    assert soft(controller)
-    diary = list(controller.diary)  # it goes on
+    assert soft(robot)
+    diary, T = robot.diary, rig.cycle
     stood = np.diff([each.stamp for each in diary], prepend=diary[0].stamp - 4) > 4  # cycles before this answer without one
     rounding = {"turn": 4.0 * math.radians(1e-6), "step": 4e-9}  # µ° and nm in a packet
     for name, sizes, limit, most in (
@@ -260,7 +199,7 @@ def test_answers_that_come_too_late_make_no_double_steps(robot):
         before = np.where(stood, 0.0, np.concatenate([[0.0], sizes[:-1]]))
         assert (np.array(sizes) - before).max() < limit * T**2 + rounding[name], "away from rest, too"
         assert max(sizes) <= most * T + rounding[name]
-    assert went(controller) == pytest.approx(0.09, abs=1e-6)
+    assert went(robot) == pytest.approx(0.09, abs=1e-6)
 
 
 def test_absolute_set_points_that_come_too_late_make_no_double_steps():
@@ -268,14 +207,11 @@ def test_absolute_set_points_that_come_too_late_make_no_double_steps():
     takes the first, and then two at once: at constant speed that is from v/2 to 2v, 1.5 v/T = 17 m/s². Brought back to speed
     from rest it is asked for v/2T = 5.6 m/s² where it stands, and then for steps of 2 m/s²."""
     cycle, acceleration = 0.008, 2.0
-    most = SPEED / (2.0 * cycle) + acceleration
-    arm = UrController("127.0.0.1", 0, 0, ArmSettings(cycle=cycle, step_limit=1.0, turn_limit=1.0, acceleration_limit=most))
-    section = {"driver": "rtde", "port": arm.port, "script_port": arm.script_port, "cycle": cycle, "watchdog": 1000}
-    limits = {**LIMITS, "acceleration": acceleration, "jerk": 2000}
-    with on_a_rig(arm, limits, **section) as (rig, _):
-        arm.live = True
+    limits = {"acceleration": acceleration, "jerk": 2000}
+    file = shipped("dry-lab-ur", robot={"cycle": cycle, "watchdog": 1000, "step_limit": 1.0, "turn_limit": 1.0}, limits=limits)
+    with connected(file, acceleration_limit=SPEED / (2.0 * cycle) + acceleration) as (rig, arm):
         stall(rig, lambda _: [1.5 * cycle, 0.6 * cycle])
-        gentle.follow(rig, offsets(cycle=cycle))
+        gentle.follow(rig, offsets(cycle))
     assert soft(arm), arm.violations
     assert arm.late > 0
     assert went(arm) == pytest.approx(0.09, abs=1e-6)
