@@ -15,7 +15,7 @@ from hilt import job
 from hilt.core import signals
 from hilt.core.faults import InputError
 from hilt.device import rigfile
-from hilt.host import shared
+from hilt.host import claims, shared
 from hilt.host.asked import Asked
 from hilt.lab.dry.control import FacilityControl, name_of
 from hilt.lab.dry.robot import free_port
@@ -35,6 +35,13 @@ from hilt.core import scenario
 from hilt.device.rigfile import RigFile
 from hilt.lab.dry.facility import serve
 sys.exit(serve(scenario.build(RigFile, json.loads(sys.argv[1])), []))
+"""
+HOLD = """
+import sys
+from hilt.host import claims
+ours = claims.Claims()
+print(ours.take(sys.argv[1]), flush=True)
+sys.stdin.read()
 """
 PLANTED = ("hilt", "numpy", "json", "struct", "socket", "pydantic", "sitecustomize")
 
@@ -123,3 +130,13 @@ def test_a_station_whose_terminal_is_closed_stops_and_leaves_nothing_behind(tmp_
     os.kill(sender.pid, signal.SIGHUP)
     becomes(lambda: name not in mailbox.sessions())
     assert shared.left(f"{sender.pid}-*") == []
+
+
+def test_the_claims_of_a_killed_process_are_free():
+    name = f"test {os.getpid()}"
+    child = subprocess.Popen([sys.executable, "-c", HOLD, name], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "True\n"
+    assert claims.taken([name]) == [name]
+    child.kill()
+    child.communicate(timeout=HUNG)
+    assert claims.taken([name]) == []

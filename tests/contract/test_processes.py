@@ -309,7 +309,6 @@ def test_a_full_disk_is_reported_and_what_was_written_stays_readable(start, smal
 LOOP = """
 import sys
 from pathlib import Path
-from pathlib import Path
 from hilt.live.recorder import RECORDING
 from tests.contract import test_processes as tests
 tests.NAME = sys.argv[1]
