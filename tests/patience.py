@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from hilt.core import clock
 
-PATIENCE = 30.0  # [s], on a busy machine
 HUNG = 120.0  # [s] after which something will never happen, on any machine
 
 T = TypeVar("T")
@@ -23,7 +22,7 @@ def becomes(condition: Callable[[], T]) -> T:
 
 
 @contextmanager
-def within(seconds: float = PATIENCE) -> Iterator[None]:
+def within(seconds: float = HUNG) -> Iterator[None]:
     """In the main thread, where Python handles signals: also interrupts waits in the kernel."""
 
     def late(*_: object) -> None:

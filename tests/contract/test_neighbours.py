@@ -18,11 +18,10 @@ from hilt.host import runtime, shared
 from hilt.live import mailbox, ring
 from hilt.live.mailbox import Mailbox, Sender, Watcher
 from hilt.live.ring import RingReader
-from tests.another_user import STRANGER, US, call
-from tests.patience import within
+from tests.another_user import STRANGER, US, call, needs_root
+from tests.patience import HUNG, within
 
 pytestmark = pytest.mark.wall
-
 SHM = Path("/dev/shm")
 PLAIN = f"hilt-{US}"
 KINDS = ("file", "fifo", "folder", "link", "dangling", "socket")
@@ -86,8 +85,8 @@ EXPECTED = (["round-trip"], [mailbox.STOP], [])
 @pytest.mark.root
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_strangers_names_in_shared_memory_disturb_nobody(shm, kind):
-    call(STRANGER, plant, shm / "hilt-x.mail", kind)
-    call(STRANGER, plant, shm / "hilt-round-trip.mail", kind)
+    for name in (f"hilt-{US}.mail", f"hilt-{US}-round-trip.mail"):
+        call(STRANGER, plant, shm / name, kind)
     assert call(US, round_trip) == EXPECTED
 
 
@@ -273,7 +272,7 @@ def test_the_next_command_removes_what_a_killed_process_has_left(end, session_fo
         assert Path(control).is_socket()
         if end is not None:
             child.send_signal(end)
-        child.communicate("\n", timeout=30)
+        child.communicate("\n", timeout=HUNG)
         joystick = shared.left(f"{name}{shared.MEETING}")
         assert bool(joystick) == (end is not None), "the last one to exit cleanly removes the joystick"
         done = subprocess.run([sys.executable, "-m", "hilt.cli.main", "list", "--json"], capture_output=True, text=True)

@@ -1,14 +1,12 @@
 """A session in wall time, simulated: how a run ends."""
 
-import sys
-
 import pytest
 
 from hilt import job
 from hilt.live.session import Session
 from hilt.record import reading
 
-pytestmark = [pytest.mark.wall, pytest.mark.skipif(sys.platform != "linux", reason="shared memory as Linux has it")]
+pytestmark = pytest.mark.virtual
 
 
 def test_the_end_of_a_run_takes_its_rows_by_chunks(tmp_path, monkeypatch):
