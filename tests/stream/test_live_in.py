@@ -3,21 +3,20 @@
 import json
 import struct
 import threading
-import time
-import traceback
 
 import numpy as np
 import pytest
 
 from hilt import job
+from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.live import mailbox
-from hilt.live.ring import RingReader
+from hilt.live.session import Session
 from hilt.record import cdr, recording, rosmsg
 from hilt.record.standard import Couple, Frames
 from hilt.stream import reading
-from hilt.stream.live_in import QUIET, topic_of
-from tests.e2e.lab import until
+from hilt.stream.live_in import LOOK, QUIET, STEER, Desk, topic_of
+from tests.patience import becomes
 from tests.stream.peer import Peer
 from tests.stream.streamed import place, streamed, wanted
 
@@ -27,91 +26,113 @@ OPERATED = ("operator.kind=live", "operator.start='0 s'", "loop.duration='60 s'"
 HAND, SPEED = "/hilt/payload/operator", "/hilt/payload/set/operator/speed"
 
 
-def run(folder, do):
-    """A run that ends when `do(peer, session)`, in another thread, brings it about; returns what the peer received."""
-    here = place("ros2")
-    asked = wanted(live_in=here, force=20.0, torque=2.0)
-    refused = {"/hilt/payload/refused": (rosmsg.STRING, rosmsg.definition(rosmsg.STRING))}
-    with streamed(folder, "payload", "two-arms", OPERATED, asked) as (session, said), Peer(here, refused) as peer:
-        trouble = []
+class Hand:
+    """An operator, in a process of its own, whose messages a desk passes on every 10 ms."""
 
-        def helper():
-            try:
-                until(lambda: session.box.front.state == mailbox.LIVE)
-                do(peer, session)
-            except BaseException:
-                trouble.append(traceback.format_exc())
-                stop(session)
+    def __init__(self, session):
+        self.sender, self.said = mailbox.Sender(session.box.name, who="ROS 2, --live-in"), []
+        self.desk = Desk(self.sender, 20.0, 2.0, self.said.append)
+        while self.sender.front.state != mailbox.LIVE:
+            clock.pause(LOOK)
 
-        thread = threading.Thread(target=helper)
-        thread.start()
-        result = session.go()
-        thread.join()
-        found = peer.end()
-    assert not trouble, trouble[0]
-    return result, [each["data"] for each in found["heard"].get("/hilt/payload/refused", ())], said
+    def send(self, key, data, seconds):
+        end = clock.now() + seconds
+        while clock.now() < end:
+            self.desk.hear({key: data})
+            self.desk.look()
+            clock.pause(LOOK)
+
+    def push(self, force, torque, seconds):
+        self.send(STEER, message("hand", force, torque), seconds)
+
+    def set(self, value, seconds):
+        self.send("operator.speed", b"\0\1\0\0" + struct.pack("<d", value), seconds)
 
 
-def stop(session):
-    sender = mailbox.Sender(session.box.name)
-    sender.wait(sender.stop(), 20.0)
-    sender.close()
+def run(machine, folder, do):
+    """A run that ends when `do(hand)`, in another process, brings it about."""
+    session, hands = Session(*job.find("payload", "two-arms", [*OPERATED]), folder), []
 
+    def operate():
+        hands.append(Hand(session))
+        do(hands[0])
 
-def newest(session):
-    """The newest row of a live run."""
-    ring = RingReader(session.box.front.ring)
-    ring.next = max(0, ring.count - 1)
-    rows, _ = ring.read(1)
-    ring.close()
-    return rows[-1] if len(rows) else None
-
-
-def test_a_wrench_steers_a_value_is_set_and_what_is_outside_the_limits_is_refused(tmp_path):
-    steered = []
-
-    def do(peer, session):
-        peer.publish(SPEED, rosmsg.FLOAT, data=0.004)  # within its bounds
-        peer.publish(SPEED, rosmsg.FLOAT, data=0.004)  # the same again is no new request
-        until(lambda: session.box.front.state != mailbox.LIVE or len(steered) > 3 or steer(peer, session))
-        peer.wrench(HAND, (0, 0, 0), (0, 0, 0))  # lets go: from here on it may be silent
-        until(lambda: not newest(session)["joystick"].any())
-        bad = (
-            lambda: peer.wrench(HAND, (25.0, 0, 0), (0, 0, 0)),  # more than a full deflection
-            lambda: peer.publish(SPEED, rosmsg.FLOAT, data=-1.0),
-            lambda: peer.publish(SPEED, rosmsg.FLOAT, data=float("nan")),
-        )
-        for count, send in enumerate(bad, 1):
-            send()
-            peer.wait("/hilt/payload/refused", count)
-            time.sleep(QUIET)  # a refusal is not said again sooner; and longer than the patience of the dead man's switch
-        stop(session)
-
-    def steer(peer, session):
-        peer.wrench(HAND, (10.0, -5.0, 0.0), (0.0, 0.0, 0.5))
-        row = newest(session)
-        if row is not None and row["joystick"].any():
-            steered.append(row["joystick"].tolist())
-
-    result, refused, said = run(tmp_path, do)
-    assert result.fault.name == "requested", "letting go is no fault"
-    assert np.unique(steered, axis=0).tolist() == [[0.5, -0.25, 0.0, 0.0, 0.0, 0.25]], "of 20 N and 2 N·m"
-    assert [(each["key"], each["value"]) for each in result.changes] == [("operator.speed", 0.004)]
-    assert any("25 N is more than the 20 N of a full deflection" in each for each in refused)
-    assert any("operator.speed would be -1 m/s; allowed is" in each for each in refused)
-    assert said[-1].endswith(" requests passed on, 3 refused")
-    assert "ROS 2, --live-in" in json.dumps(result.who)
+    session.open()
+    machine.begin("operator", operate)
+    result = session.go()
+    session.close()
     assert job.replay(recording.stored(result.recording)) is None
+    return result, hands[0]
 
 
-def test_a_topic_that_falls_silent_is_an_operator_who_has_fallen_silent(tmp_path):
-    def do(peer, session):
-        until(lambda: peer.wrench(HAND, (10.0, 0, 0), (0, 0, 0)) or newest(session)["joystick"].any())
+@pytest.mark.virtual
+def test_a_wrench_steers_a_value_is_set_and_what_is_outside_the_limits_is_refused(machine, tmp_path):
+    def do(hand):
+        hand.set(0.004, 0.5)  # within its bounds; the same again is no new request
+        for value in (0.005, 0.006):
+            hand.set(value, 0.02)  # as fast as a person would
+        hand.set(0.007, 0.3)
+        hand.push((10.0, -5.0, 0.0), (0.0, 0.0, 0.5), 0.5)
+        hand.push((0, 0, 0), (0, 0, 0), 0.02)  # lets go: from here on it may be silent
+        hand.push((25.0, 0, 0), (0, 0, 0), 1.5 * QUIET)  # more than a full deflection
+        hand.set(-1.0, 0.2)
+        clock.pause(QUIET)
+        hand.set(float("nan"), 0.2)
+        hand.sender.stop()
 
-    result, refused, _ = run(tmp_path, do)
+    result, hand = run(machine, tmp_path, do)
+    assert result.fault.name == "requested", "letting go is no fault"
+    rows = result.rows["joystick"]
+    assert np.unique(rows, axis=0).tolist() == [[0.0] * 6, [0.5, -0.25, 0.0, 0.0, 0.0, 0.25]], "of 20 N and 2 N·m"
+    changes = result.changes
+    assert {each["key"] for each in changes} == {"operator.speed"}
+    assert changes[0]["value"] == 0.004
+    assert changes[-1]["value"] == 0.007
+    assert len(changes) <= 3
+    first, again, beyond, nan = hand.said
+    assert first == again, "a refusal is said again after a while"
+    assert "25 N is more than the 20 N of a full deflection" in first
+    assert "operator.speed would be -1 m/s; allowed is" in beyond
+    assert "a message has the number nan" in nan
+    assert "ROS 2, --live-in" in json.dumps(result.who)
+
+
+@pytest.mark.virtual
+def test_a_topic_that_falls_silent_is_an_operator_who_has_fallen_silent(machine, tmp_path):
+    result, hand = run(machine, tmp_path, lambda hand: hand.push((10.0, 0, 0), (0, 0, 0), 0.2))
     assert result.fault.name == "dead-man"
-    assert result.fault.value > result.fault.limit == 0.3
-    assert not refused
+    assert 0.3 < result.fault.value < 0.31
+    assert result.fault.limit == 0.3
+    assert not hand.said
+
+
+@pytest.mark.wall
+def test_the_messages_of_another_node_are_heard_and_it_hears_what_is_refused(tmp_path):
+    here, refusals = place("ros2"), "/hilt/payload/refused"
+    topics = {refusals: (rosmsg.STRING, rosmsg.definition(rosmsg.STRING))}
+    with (
+        streamed(tmp_path, "payload", "two-arms", OPERATED, wanted(live_in=here, force=20.0, torque=2.0)) as (session, said),
+        Peer(here, topics) as peer,
+    ):
+
+        def help_it():
+            becomes(lambda: session.box.front.state == mailbox.LIVE)
+            peer.publish(SPEED, rosmsg.FLOAT, data=0.004)
+            peer.wrench(HAND, (25.0, 0, 0), (0, 0, 0))
+            peer.wait(refusals, 1)
+            peer.wrench(HAND, (10.0, -5.0, 0), (0, 0, 0.5))  # and falls silent
+
+        helper = threading.Thread(target=help_it)
+        helper.start()
+        result = session.go()
+        helper.join()
+        found = peer.end()
+    assert result.fault.name == "dead-man"
+    assert np.unique(result.rows["joystick"], axis=0).tolist() == [[0.0] * 6, [0.5, -0.25, 0.0, 0.0, 0.0, 0.25]]
+    assert [(each["key"], each["value"]) for each in result.changes] == [("operator.speed", 0.004)]
+    (refused,) = found["heard"][refusals]
+    assert "25 N is more than the 20 N of a full deflection" in refused["data"]
+    assert said[-1].endswith(" requests passed on, 1 refused")
 
 
 def test_a_live_value_s_topic_is_a_name_that_ros_allows():
