@@ -280,7 +280,7 @@ class VirtualMachine(Machine):
         if found is None:
             raise ProcessLookupError(3, "No such process")
         found.send_signal(number)
-        if found is self.process and found.signals:
+        if self.scheduler.task is found.first and found.signals:
             found.handle_signals()
 
     def input_line(self, seconds: float | None) -> str:
