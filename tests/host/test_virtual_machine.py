@@ -2,9 +2,10 @@
 
 import errno
 import hashlib
+import os
 import signal
 import socket
-import sys
+import struct
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,8 +21,10 @@ from hilt.host.virtual.machine import VirtualMachine
 from hilt.host.virtual.scheduler import Stuck
 from hilt.lab.dry.facility import running_facility
 from hilt.live import session
+from tests.patience import HUNG
 
-RIG = Path(__file__).parents[2] / "rigs" / "dry-lab.toml"
+ROOT = Path(__file__).parents[2]
+RIG = ROOT / "rigs" / "dry-lab.toml"
 HOSTS = [pytest.param("real"), pytest.param("virtual", marks=pytest.mark.virtual)]
 
 
@@ -194,13 +197,198 @@ class TestBoth:
         assert other.claim(3)
         other.close()
 
-    def test_a_signal_calls_its_handler(self, kind):
-        came = []
-        before = host.handle(signal.SIGHUP, lambda number, _: came.append(number))
-        host.kill(host.pid(), signal.SIGHUP)
-        clock.pause(0.01)
+    def test_a_signal_calls_its_handler_in_the_middle_of_a_wait(self, kind):
+        """The wait goes on afterwards, as Python's do, unless the handler raises."""
+        came, begin, us = [], clock.now(), host.pid()
+        before = host.handle(signal.SIGHUP, lambda number, _: came.append((number, clock.now() - begin)))
+        host.thread(lambda: (clock.pause(0.02), host.kill(us, signal.SIGHUP)), "sends")
+        clock.pause(0.1)
+        assert clock.now() - begin >= 0.1
+        ((number, at),) = came
+        assert number == signal.SIGHUP
+        assert at < 0.1
+
+        def raises(*_):
+            raise ZeroDivisionError
+
+        host.handle(signal.SIGHUP, raises)
+        host.thread(lambda: (clock.pause(0.02), host.kill(us, signal.SIGHUP)), "sends")
+        with pytest.raises(ZeroDivisionError):
+            host.event().wait(HUNG)
+        assert host.handle(signal.SIGHUP, before) is raises
+        assert host.handler(signal.SIGHUP) is before
+
+    def test_only_the_first_task_of_a_process_handles_signals(self, kind):
+        found = []
+        host.thread(lambda: found.append(host.takes_signals()), "other").join()
+        assert (host.takes_signals(), found) == (True, [False])
+
+    def test_a_packet_bears_the_time_at_which_it_came_and_how_many_were_lost_before(self, kind):
+        """SO_TIMESTAMPNS in calendar time, SO_RXQ_OVFL since the socket was made."""
+        stamps, overflows, heard = 35, 40, 0
+        with udp() as one, udp() as other:
+            for option in (stamps, overflows):
+                one.setsockopt(socket.SOL_SOCKET, option, 1)
+            for _ in range(500):  # more than its buffer holds
+                other.sendto(b"x" * 200, one.getsockname())
+            clock.pause(0.01)
+            one.setblocking(False)
+            with suppress(BlockingIOError):
+                while one.recvfrom(256):
+                    heard += 1
+            begin = clock.wall()
+            other.sendto(b"last", one.getsockname())
+            one.settimeout(HUNG)
+            while (packet := one.recvmsg(256, 256))[0] != b"last":
+                heard += 1
+            notes = {kind: data for _, kind, data in packet[1]}
+        assert 100 < heard < 500
+        assert heard + struct.unpack("@I", notes[overflows])[0] == 500
+        seconds, nanoseconds = struct.unpack("@qq", notes[stamps])
+        assert begin - 1e-6 < seconds + 1e-9 * nanoseconds < clock.wall() + 1e-6
+
+
+def lines(child, count):
+    """Its next lines, or all until it closes its output."""
+    found = b""
+    while found.count(b"\n") < count:
+        data = child.read(HUNG)
+        assert data is not None, "it hangs"
+        if not data:
+            break
+        found += data
+    return found.decode().split()
+
+
+@pytest.fixture
+def start(monkeypatch):
+    """`start(*words)` starts a child. A real one imports nothing from the working folder."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")])))
+    children = []
+
+    def begin(*words):
+        children.append(host.start("tests.host.a_child", *words, errors=False, name="child"))
+        return children[-1]
+
+    yield begin
+    for child in children:
+        child.send_signal(signal.SIGKILL)
+        child.wait(HUNG)
+        child.end_input()
+        child.end_output()
+
+
+@pytest.mark.parametrize("kind", HOSTS)
+class TestChildrenOfBoth:
+    """Laws of child processes, on both machines."""
+
+    def test_a_child_hears_and_is_heard(self, kind, start):
+        child = start("pid", "echo")
+        child.tell(b"one\ntwo\n")
+        assert lines(child, 3) == [str(child.pid), "one", "two"]
+        assert child.read(0.01) is None
+        assert child.poll() is None
+        child.end_input()
+        assert child.read(HUNG) == b"", "its end is the end of its output"
+        assert child.wait(HUNG)
+        assert child.poll() == 0
+        with pytest.raises((OSError, ValueError)):
+            child.tell(b"three\n")
+        child.end_output()
+
+    def test_a_child_waits_for_a_line_as_long_as_it_says(self, kind, start):
+        child = start("say=ready", "line=0.02")
+        assert lines(child, 2) == ["ready", "nothing"]
+
+    @pytest.mark.parametrize(
+        ("words", "code", "said"),
+        [
+            (("say=a",), 0, ["a"]),
+            (("exit=3",), 3, []),
+            (("fail=a sentence",), 1, []),
+            (("at-exit", "say=a"), 0, ["a", "at", "exit"]),
+        ],
+    )
+    def test_how_a_child_ends_by_itself(self, kind, start, words, code, said):
+        child = start(*words)
+        assert lines(child, 9) == said
+        assert child.wait(HUNG)
+        assert child.poll() == code
+
+    @pytest.mark.parametrize(
+        ("words", "number", "code"),
+        [
+            (("say=ready", "sleep=600"), signal.SIGTERM, -signal.SIGTERM),
+            (("say=ready", "for-ever"), signal.SIGKILL, -signal.SIGKILL),
+            (("at-exit", "leave", "say=ready", "for-ever"), signal.SIGTERM, 4),
+            (("handle", "say=ready", "for-ever"), signal.SIGKILL, -signal.SIGKILL),
+        ],
+    )
+    def test_how_a_signal_ends_a_child(self, kind, start, words, number, code):
+        child = start(*words)
+        assert lines(child, 1) == ["ready"]
+        assert not child.wait(0.0)
+        host.kill(child.pid, number)
+        assert child.wait(HUNG)
+        assert child.poll() == code
+        assert lines(child, 9) == ["at", "exit"] * (code > 0)
+        child.send_signal(number)  # nobody hears it
+        with pytest.raises(ProcessLookupError):
+            host.kill(child.pid, number)
+
+    def test_a_handled_signal_ends_nothing(self, kind, start):
+        child = start("handle", "say=ready", "echo")
+        assert lines(child, 1) == ["ready"]
+        child.send_signal(signal.SIGTERM)
+        assert lines(child, 1) == ["SIGTERM"]
+        child.tell(b"still here\n")
+        assert lines(child, 1) == ["still", "here"]
+        child.end_input()
+        assert child.wait(HUNG)
+
+    def test_a_child_ignores_what_its_parent_ignores(self, kind, start):
+        before = host.handle(signal.SIGHUP, signal.SIG_IGN)
+        child = start("say=ready", "echo")
         host.handle(signal.SIGHUP, before)
-        assert came == [signal.SIGHUP]
+        assert lines(child, 1) == ["ready"]
+        child.send_signal(signal.SIGHUP)
+        child.tell(b"here\n")
+        assert lines(child, 1) == ["here"]
+        child.end_input()
+        assert child.wait(HUNG)
+        assert child.poll() == 0
+
+    def test_a_stopped_child_does_nothing_until_it_goes_on(self, kind, start):
+        child = start("count")
+        assert lines(child, 3)[:2] == ["0", "1"]
+        child.send_signal(signal.SIGSTOP)
+        while child.read(0.1):  # until it has stopped
+            pass
+        assert child.poll() is None, "stopped is not ended"
+        child.send_signal(signal.SIGCONT)
+        assert child.read(HUNG)
+        child.send_signal(signal.SIGSTOP)
+        child.send_signal(signal.SIGKILL)
+        assert child.wait(HUNG), "even a stopped one can be killed"
+
+    def test_what_a_killed_child_held_is_free_again(self, kind, start):
+        name, place = f"test-{host.pid()}.held", f"test-{host.pid()}"
+        child, ours = start(f"name={name}", f"claim={place}", "for-ever"), Segment.join(place, 8)
+        assert lines(child, 1) == ["True"]
+        assert not ours.claim(1)
+        with pytest.raises(InputError, match="already running"):
+            Segment.create(name, 64).publish()
+        view = Segment.open(name, 64)
+        child.send_signal(signal.SIGKILL)
+        assert child.wait(HUNG)
+        assert ours.claim(1)
+        assert not view.owner_alive
+        assert left(name), "the name itself stays"
+        heir = Segment.create(name, 64)
+        heir.publish()
+        for each in (heir, ours, view):
+            each.close()
+        assert left(f"{place}*") == []
 
 
 def short_run(seed, folder):
