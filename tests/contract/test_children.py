@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -58,11 +59,11 @@ def working_folder(tmp_path, monkeypatch):
 
 
 def test_the_recorder_imports_nothing_from_the_working_folder(working_folder):
-    ring = RingWriter("child", signals.row_type(("X_WB_cmd",)), 16)
-    recorder = RecorderProcess("child", working_folder / "run.mcap", {})
-    recorder.wait_for(1, HUNG)
-    recorder.close()
-    ring.close()
+    name = f"child-{os.getpid()}"
+    with closing(RingWriter(name, signals.row_type(("X_WB_cmd",)), 16)):
+        recorder = RecorderProcess(name, working_folder / "run.mcap", {})
+        recorder.wait_for(1, HUNG)
+        recorder.close()
     assert not (working_folder / "mark").exists()
 
 

@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 LOST = """
 import os, signal
 from hilt.host import interrupts
@@ -21,6 +23,7 @@ with interrupts.raising():
 """
 
 
+@pytest.mark.wall
 def test_a_signal_whose_exception_was_lost_is_not_forgotten():
     done = subprocess.run([sys.executable, "-c", LOST], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

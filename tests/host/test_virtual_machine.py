@@ -300,6 +300,13 @@ class TestChildrenOfBoth:
         child = start("say=ready", "line=0.02")
         assert lines(child, 2) == ["ready", "nothing"]
 
+    def test_a_child_that_says_no_more_goes_on(self, kind, start):
+        child = start("say=a", "quiet", "echo")
+        assert lines(child, 9) == ["a"]
+        assert not child.wait(0.01)
+        child.end_input()
+        assert child.wait(HUNG)
+
     @pytest.mark.parametrize(
         ("words", "code", "said"),
         [
