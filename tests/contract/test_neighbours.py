@@ -18,10 +18,11 @@ from hilt.host import runtime, shared
 from hilt.live import mailbox, ring
 from hilt.live.mailbox import Mailbox, Sender, Watcher
 from hilt.live.ring import RingReader
-from tests.another_user import STRANGER, US, call, needs_root
+from tests.another_user import STRANGER, US, call
 from tests.patience import HUNG, within
 
 pytestmark = pytest.mark.wall
+
 SHM = Path("/dev/shm")
 PLAIN = f"hilt-{US}"
 KINDS = ("file", "fifo", "folder", "link", "dangling", "socket")

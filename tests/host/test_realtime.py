@@ -25,7 +25,6 @@ def state():
     return os.sched_getaffinity(0), policy, os.sched_getparam(0).sched_priority, gc.isenabled()
 
 
-@pytest.mark.wall
 def test_rights_are_given_back():
     before = state()
     core = max(os.sched_getaffinity(0))
@@ -110,7 +109,6 @@ def test_a_senseless_measurement_is_refused(rate, seconds):
         doctor.examine(rate, seconds)
 
 
-@pytest.mark.wall
 def test_the_doctor_finds_what_the_loop_needs_to_know(monkeypatch):
     """Also beside another session of this host, beside which it does not measure (tests/live/test_cores.py)."""
     monkeypatch.setattr(cores, "live", dict)

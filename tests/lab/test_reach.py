@@ -24,17 +24,18 @@ def at(x, z):
     return {"p": [x, -0.13, z], "q": [1, 0, 0, 0]}
 
 
-def test_an_arm_that_can_follow_and_what_it_keeps():
-    found = remarks()
+@pytest.mark.parametrize(
+    ("rig", "joints"),
+    [
+        ("dry-lab-ur-joints", "179.5, -74.2, 117.9, 136.3, -89.5, -180.0"),
+        ("dry-lab-franka-joints", "0.0, -20.0, 0.0, -122.3, 0.0, 102.3, 0.0"),
+    ],
+)
+def test_an_arm_that_can_follow_and_what_it_keeps(rig, joints):
+    found = remarks(rigfile.find(rig))
     assert [remark.fine for remark in found.values()] == [True] * 3
     assert found["singular"].found > found["singular"].needed == 0.05
-    assert "with its joints at 179.5, -74.2, 117.9, 136.3, -89.5, -180.0 degrees" in found["reach"].sentence
-
-
-def test_an_arm_of_seven_joints_that_can_follow():
-    found = remarks(rigfile.find("dry-lab-franka-joints"))
-    assert [remark.fine for remark in found.values()] == [True] * 3
-    assert "with its joints at 0.0, -20.0, 0.0, -122.3, 0.0, 102.3, 0.0 degrees" in found["reach"].sentence
+    assert f"with its joints at {joints} degrees" in found["reach"].sentence
 
 
 def test_an_arm_too_far_away_does_not_reach_the_start():
