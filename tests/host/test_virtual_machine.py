@@ -25,7 +25,7 @@ from tests.patience import HUNG
 
 ROOT = Path(__file__).parents[2]
 RIG = ROOT / "rigs" / "dry-lab.toml"
-HOSTS = [pytest.param("real"), pytest.param("virtual", marks=pytest.mark.virtual)]
+HOSTS = [pytest.param("real", marks=pytest.mark.wall), pytest.param("virtual", marks=pytest.mark.virtual)]
 
 
 def udp(address="127.0.0.1", port=0):
