@@ -41,52 +41,39 @@ def run(clock, made, works, oversleeps=None):
     return begun, reported
 
 
-def test_deadlines_are_a_period_apart_whatever_a_tick_takes():
+@pytest.mark.parametrize(
+    ("works", "oversleeps", "begun", "reported", "counts", "worst"),
+    [
+        pytest.param([0.5, 0, 0.875, 0.25, 0], None, [0, 1, 2, 3, 4], [0] * 5, (0, 0, 0), (0, 0, 0, 0), id="in time"),
+        # Begun at 1, over at 4.5: the deadlines 2, 3 and 4 have passed; the row of the late tick has its lateness after its own
+        # deadline, and there is no burst.
+        pytest.param(
+            [0.5, 3.5, 0.5, 0.5, 0.5], None, [0, 1, 5, 6, 7], [0, 0, 3, 0, 0], (3, 0, 3), (2.5, 2, 0, 0), id="overrun"
+        ),
+        # A sixteenth is within the tolerance.
+        pytest.param(
+            [0.25] * 5,
+            [0, 0.0625, 0.5, 0, 0.25],
+            [0, 1.0625, 2.5, 3, 4.25],
+            [0, 0.0625, 0.5, 0, 0.25],
+            (0, 2, 0),
+            (0, 0, 0.5, 2),
+            id="woken late",
+        ),
+        # Not blamed on the tick.
+        pytest.param(
+            [0.25] * 3, [0, 0.875, 0], [0, 1.875, 3], [0, 0.875, 1], (0, 1, 1), (0, 0, 0.875, 1), id="missed after it"
+        ),
+        pytest.param([0.25] * 4, [0, 5.5, 0, 0], [0, 6.5, 7, 8], [0, 5.5, 0, 0], (0, 1, 5), (0, 0, 5.5, 1), id="slept through"),
+    ],
+)
+def test_deadlines_are_a_period_apart_and_missed_ones_are_skipped(works, oversleeps, begun, reported, counts, worst):
     made = Made()
     clock = PeriodicClock(source=made)
-    begun, reported = run(clock, made, [0.5, 0.0, 0.875, 0.25, 0.0])
-    assert begun == [0, 1, 2, 3, 4]
-    assert reported == [0] * 5
-    assert (clock.overruns, clock.oversleeps, clock.missed) == (0, 0, 0)
-
-
-def test_after_an_overrun_the_next_deadline_is_the_next_multiple_and_there_is_no_burst():
-    made = Made()
-    clock = PeriodicClock(source=made)
-    begun, reported = run(clock, made, [0.5, 3.5, 0.5, 0.5, 0.5])
-    assert begun == [0, 1, 5, 6, 7]  # begun at 1, over at 4.5: the deadlines 2, 3 and 4 have passed
-    assert reported == [0, 0, 3, 0, 0]  # the row of the late tick has its lateness after its own deadline
-    assert (clock.overruns, clock.oversleeps, clock.missed) == (3, 0, 3)
-    assert clock.worst_overrun == 2.5 * PERIOD
-    assert clock.worst_overrun_at == 2 * PERIOD
-
-
-def test_woken_late_is_an_oversleep_and_not_an_overrun():
-    made = Made()
-    clock = PeriodicClock(source=made)
-    begun, reported = run(clock, made, [0.25] * 5, [0.0, 0.0625, 0.5, 0.0, 0.25])
-    assert begun == [0, 1.0625, 2.5, 3, 4.25]
-    assert reported == [0, 0.0625, 0.5, 0, 0.25]
-    assert (clock.overruns, clock.oversleeps, clock.missed) == (0, 2, 0)  # a sixteenth is within the tolerance
-    assert clock.worst_oversleep == 0.5 * PERIOD
-    assert clock.worst_oversleep_at == 2 * PERIOD
-
-
-def test_a_deadline_missed_after_an_oversleep_is_not_blamed_on_the_tick():
-    made = Made()
-    clock = PeriodicClock(source=made)
-    begun, _ = run(clock, made, [0.25, 0.25, 0.25], [0.0, 0.875, 0.0])
-    assert begun == [0, 1.875, 3]
-    assert (clock.overruns, clock.oversleeps, clock.missed) == (0, 1, 1)
-
-
-def test_a_sleep_through_whole_periods_is_no_burst_either():
-    made = Made()
-    clock = PeriodicClock(source=made)
-    begun, reported = run(clock, made, [0.25] * 4, [0.0, 5.5, 0.0, 0.0])
-    assert begun == [0, 6.5, 7, 8]
-    assert reported == [0, 5.5, 0, 0]
-    assert (clock.overruns, clock.oversleeps, clock.missed) == (0, 1, 5)
+    assert run(clock, made, works, oversleeps) == (begun, reported)
+    assert (clock.overruns, clock.oversleeps, clock.missed) == counts
+    found = (clock.worst_overrun, clock.worst_overrun_at, clock.worst_oversleep, clock.worst_oversleep_at)
+    assert tuple(each / PERIOD for each in found) == worst, "size and place of the worst overrun and oversleep"
 
 
 SIXTEENTHS = st.integers(0, 64).map(lambda n: n / 16)
