@@ -7,14 +7,11 @@ import signal
 import traceback
 from pathlib import Path
 
-import pytest
-
 from tests.patience import HUNG
 
 _ROOM = int(Path("/proc/self/uid_map").read_text().split()[2])  # users of this machine
 US = 10_000 + 2 * os.getpid() % (_ROOM - 20_000 & ~1)  # of this process alone: other runs of these tests have other users
 STRANGER = US + 1
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
 
 
 def call(user, function, *arguments, seconds=HUNG, **environment):

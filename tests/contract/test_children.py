@@ -27,8 +27,6 @@ from hilt.live.ring import RingWriter
 from hilt.record import recording
 from tests.patience import HUNG, becomes
 
-pytestmark = pytest.mark.wall
-
 ROOT = Path(hilt.__file__).parent
 SERVE = """
 import json, sys

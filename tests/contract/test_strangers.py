@@ -66,8 +66,8 @@ def packet(ipoc, place=FAR, delay=0):
 class Poser:
     """Sends what a robot would, from another address or another port, every 4 ms."""
 
-    def __init__(self, port, address="127.0.0.2"):
-        self._to, self.socket = ("127.0.0.1", port), client(address)
+    def __init__(self, port, address="127.0.0.2", ipoc=1000):
+        self._to, self._ipoc, self.socket = ("127.0.0.1", port), ipoc, client(address)
         self.name = peer.named(self.socket.getsockname())
         self.sent = self.answers = 0
         self._end = host.event()
@@ -75,7 +75,7 @@ class Poser:
     def _serve(self):
         while not self._end.wait(0.004):
             self.sent += 1
-            self.socket.sendto(packet(1000 + 4 * self.sent), self._to)
+            self.socket.sendto(packet(self._ipoc + 4 * self.sent), self._to)
             with contextlib.suppress(BlockingIOError):
                 while self.socket.recv(4096):
                     self.answers += 1

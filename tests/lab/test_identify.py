@@ -24,8 +24,6 @@ from hilt.systems.docking.docking import DOCKING
 from hilt.systems.docking.servo import SERVO
 from tests.lab.rigs import RIGS, shipped
 
-pytestmark = pytest.mark.lab
-
 T = 0.004
 REACH, SPEED, ACCELERATION = 0.01, 0.05, 5.0
 

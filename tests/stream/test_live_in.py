@@ -20,8 +20,6 @@ from tests.patience import becomes
 from tests.stream.peer import Peer
 from tests.stream.streamed import place, streamed, wanted
 
-pytestmark = pytest.mark.lab
-
 OPERATED = ("operator.kind=live", "operator.start='0 s'", "loop.duration='60 s'")
 HAND, SPEED = "/hilt/payload/operator", "/hilt/payload/set/operator/speed"
 
