@@ -128,11 +128,11 @@ def test_a_small_disturbance_is_counted_and_survived(lab, rig, name):
 
 UNBLAMED = {"jump_force": 0, "jump_torque": 0}  # otherwise it is the sensor's fault
 LIMITS = {
-    "speed": (ROBOTS, ["compensate.method=none"], None),
-    "energy": (ROBOTS, ["compensate.method=none", "limits.energy=0.1 J"], None),
-    "workspace": (ROBOTS, ["limits.workspace_max=[0.005, 0.05, 0.05]"], None),
-    "force": (ROBOTS, [], switch("sensor.jump", (4000, 0, 0, 0, 0, 0))),
-    "torque": (ROBOTS, [], switch("sensor.jump", (0, 0, 0, 0, 400, 0))),
+    "speed": (POSES, ["compensate.method=none"], None),
+    "energy": (POSES, ["compensate.method=none", "limits.energy=0.1 J"], None),
+    "workspace": (POSES, ["limits.workspace_max=[0.005, 0.05, 0.05]"], None),
+    "force": (POSES, [], switch("sensor.jump", (4000, 0, 0, 0, 0, 0))),
+    "torque": (POSES, [], switch("sensor.jump", (0, 0, 0, 0, 400, 0))),
     # The start needs 5 m/s² and 1250 m/s³ in a cycle of 4 ms; forces that bodies of 279 kg follow need more.
     "acceleration": (ROBOTS[:1], ["limits.acceleration=6"], switch("sensor.jump", (2900, 0, 0, 0, 0, 0))),
     "jerk": (ROBOTS[:1], ["limits.jerk=1400"], switch("sensor.jump", (2000, 0, 0, 0, 0, 0))),

@@ -15,7 +15,7 @@ import struct
 import subprocess
 import sys
 import termios
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 import pytest
@@ -85,7 +85,7 @@ def dry(tmp_path_factory):
 
 
 class Live:
-    """`hilt run` on it, live."""
+    """`hilt run` on it, live, until the end of the test."""
 
     def __init__(self, folder, dry, seconds):
         rig, self.control = dry
@@ -101,10 +101,27 @@ class Live:
         until(lambda: self.ring.count > 100 or self.watcher.front.state != LIVE)
         self.recorder = RecorderStatus(Segment.open(self.watcher.front.ring + RECORDER)).pid
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.child.kill()
+        self.child.communicate()
+
     def end(self):
         """Exit code and what it reports."""
         said, _ = self.child.communicate(timeout=HUNG)
         return self.child.returncode, json.loads(said) if said else None
+
+
+@contextmanager
+def killed(pid):
+    """At the end, this process is killed if it still runs."""
+    try:
+        yield
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
 
 
 def check_recording(path, rows=None):
@@ -135,34 +152,34 @@ def test_a_run_of_each_kind_of_facility(tmp_path, dry, name):
 
 
 def test_ctrl_c_is_a_soft_stop(dry, tmp_path):
-    run = Live(tmp_path, dry, 60)
-    run.child.send_signal(signal.SIGINT)
-    code, found = run.end()
-    assert code == 3
-    assert found["fault"]["name"] in ("requested", *STALLED)
-    check_recording(Path(found["recording"]), found["timing"]["rows"])
+    with Live(tmp_path, dry, 60) as run:
+        run.child.send_signal(signal.SIGINT)
+        code, found = run.end()
+        assert code == 3
+        assert found["fault"]["name"] in ("requested", *STALLED)
+        check_recording(Path(found["recording"]), found["timing"]["rows"])
 
 
 def test_a_killed_recorder_stops_the_run(dry, tmp_path):
-    run = Live(tmp_path, dry, 60)
-    os.kill(run.recorder, signal.SIGKILL)
-    code, found = run.end()
-    assert code == 3
-    assert found["fault"]["name"] in ("recorder", *STALLED)
-    check_recording(Path(found["recording"]))
+    with Live(tmp_path, dry, 60) as run:
+        os.kill(run.recorder, signal.SIGKILL)
+        code, found = run.end()
+        assert code == 3
+        assert found["fault"]["name"] in ("recorder", *STALLED)
+        check_recording(Path(found["recording"]))
 
 
 def test_a_killed_loop_leaves_a_robot_that_stops_a_whole_file_and_no_process(dry, tmp_path):
-    run = Live(tmp_path, dry, 60)
-    stops = run.control.status()["robot"]["stops"]
-    run.child.kill()
-    run.child.communicate(timeout=HUNG)
-    assert "in a row were late" in until(lambda: (s := run.control.status()["robot"])["stops"] > stops and s["last_reason"])
-    until(lambda: not Path(f"/proc/{run.recorder}").exists())
-    (path,) = tmp_path.glob("*.mcap")
-    check_recording(path, run.ring.count)
-    shared.sweep()  # as the owner's next command does
-    assert shared.left(f"{run.child.pid}-*") == []
+    with Live(tmp_path, dry, 60) as run:
+        stops = run.control.status()["robot"]["stops"]
+        run.child.kill()
+        run.child.communicate(timeout=HUNG)
+        assert "in a row were late" in until(lambda: (s := run.control.status()["robot"])["stops"] > stops and s["last_reason"])
+        until(lambda: not Path(f"/proc/{run.recorder}").exists())
+        (path,) = tmp_path.glob("*.mcap")
+        check_recording(path, run.ring.count)
+        shared.sweep()  # as the owner's next command does
+        assert shared.left(f"{run.child.pid}-*") == []
 
 
 class Terminal:
@@ -226,35 +243,31 @@ def test_only_what_is_typed_after_the_question_answers_it(dry, tmp_path, words, 
 
 def test_a_live_loop_has_its_core_alone_and_what_is_started_beside_it_says_so(dry, tmp_path):
     """A simulated station keeps off that core and has no priority; another run and the doctor are refused in one sentence."""
-    run = Live(tmp_path, dry, 300)
-    (core,) = (core for core, owner in cores.live().items() if owner == f"session {run.watcher.name}")
-    other = rig_file(tmp_path, "dry-lab")
-    words = (
-        "no core is free|end the other program",
-        f"core {core}: session|cannot be reached|no robot",
-        "measuring would disturb it",
-    )
-    commands = ("run", "docking", "--rig", other), ("doctor", "--seconds", "1")
-    beside = [start(tmp_path, *command) for command in commands]
-    settings = ["collisions=1000", "loop.duration=300 s"]
-    name = station.launch({"system": "docking", "settings": settings, "out": str(tmp_path / "simulated"), "go": True})
-    with closing(Sender(name)) as simulated, closing(Sender(run.watcher.name)) as ours:
-        until(lambda: simulated.front.state == LIVE)
-        assert os.sched_getscheduler(simulated.pid) & ~os.SCHED_RESET_ON_FORK not in (os.SCHED_FIFO, os.SCHED_RR)
-        assert core not in os.sched_getaffinity(simulated.pid)
-        for child, sentence in zip(beside, words, strict=True):
-            _, complained = child.communicate(timeout=HUNG)
-            assert child.returncode == 2
-            assert re.search(sentence, complained), complained
-            assert complained.count("\n") == 1
-        ours.wait(ours.stop(), HUNG)
-        code, found = run.end()
-        assert simulated.front.state == LIVE
-        simulated.wait(simulated.stop(), HUNG)
-        until(lambda: simulated.front.state != LIVE)
-        simulated.quit()
-    assert code == 3
-    assert found["fault"]["name"] in ("requested", *STALLED)
+    with Live(tmp_path, dry, 300) as run:
+        (core,) = (core for core, owner in cores.live().items() if owner == f"session {run.watcher.name}")
+        other = rig_file(tmp_path, "dry-lab")
+        words = f"core {core}: session|cannot be reached|no robot", "measuring would disturb it"
+        commands = ("run", "docking", "--rig", other), ("doctor", "--seconds", "1")
+        beside = [start(tmp_path, *command) for command in commands]
+        settings = ["collisions=1000", "loop.duration=300 s"]
+        name = station.launch({"system": "docking", "settings": settings, "out": str(tmp_path / "simulated"), "go": True})
+        with closing(Sender(name)) as simulated, closing(Sender(run.watcher.name)) as ours, killed(simulated.pid):
+            until(lambda: simulated.front.state == LIVE)
+            assert os.sched_getscheduler(simulated.pid) & ~os.SCHED_RESET_ON_FORK not in (os.SCHED_FIFO, os.SCHED_RR)
+            assert core not in os.sched_getaffinity(simulated.pid)
+            for child, sentence in zip(beside, words, strict=True):
+                _, complained = child.communicate(timeout=HUNG)
+                assert child.returncode == 2
+                assert re.search(sentence, complained), complained
+                assert complained.count("\n") == 1
+            ours.wait(ours.stop(), HUNG)
+            code, found = run.end()
+            assert simulated.front.state == LIVE
+            simulated.wait(simulated.stop(), HUNG)
+            until(lambda: simulated.front.state != LIVE)
+            simulated.quit()
+        assert code == 3
+        assert found["fault"]["name"] in ("requested", *STALLED)
 
 
 @pytest.mark.root
