@@ -49,7 +49,7 @@ def _place(frame: FrameType | None) -> str:
 
 
 def _hook(event: str, _: tuple[Any, ...]) -> None:
-    if event in INSTEAD and _watched and _watched[-1]():
+    if _watched and event in INSTEAD and _watched[-1]():  # also called when Python ends and has cleared these names
         place = _place(sys._getframe(1))
         raise InputError(f"{place} {INSTEAD[event]}")
 
