@@ -23,7 +23,6 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import numpy as np
 from playwright.sync_api import expect
-from tests.e2e.test_lab_payload import judged, payload_rig
 
 from hilt import job
 from hilt.device import rigfile
@@ -31,6 +30,7 @@ from hilt.live import mailbox
 from hilt.record import recording
 from tests.e2e import attack as attackers
 from tests.e2e.cockpit import Browser, browser, dry_lab, end, server, until
+from tests.e2e.lab import judged, payload_rig
 from tests.e2e.test_cockpit_payload_lab import apart_on_the_way, go_home, rest_of
 
 LONG_RUN = {"loop.duration": "900 s", "collisions": "10000"}
