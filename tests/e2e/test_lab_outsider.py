@@ -18,7 +18,7 @@ from tests.e2e.lab import HUNG
 from tests.e2e.outsider import outsider
 from tests.e2e.test_lab_wall import check_ended, rig_file
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.lab
 
 NO_CACHE = re.compile(r"hilt: compiled code is not kept, .*; set XDG_CACHE_HOME to a folder that only you can write to\n")
 

@@ -35,7 +35,7 @@ from hilt.live.ring import RingReader
 from hilt.record import recording
 from tests.e2e.lab import HUNG, until
 
-pytestmark = pytest.mark.alone  # a live loop takes a core of its own, and a host of two has one
+pytestmark = pytest.mark.lab  # a live loop takes a core of its own, and a host of two has one
 
 KINDS = ("dry-lab", "dry-lab-ur-joints", "dry-lab-franka", "dry-lab-payload")  # every protocol; two robots with two sensors
 STALLED = ("lateness", "robot-silent", "robot-gap", "robot-watchdog", "sensor-stale", "sensor-gap", "other-robot")  # by a host
