@@ -284,9 +284,6 @@ class RsiRobot(DrivenRobot):
         if self._answered:
             return faults.ROBOT_LINE
         frames.copy(X_WB_cmd, self._twin)
-        if not (np.isfinite(self._twin["p"]).all() and np.isfinite(self._twin["q"]).all()):
-            self.hold()
-            return faults.ROBOT_NOT_SENDABLE
         frames.to_robot(self._X_WR, self._twin, self._X_TB, self._wanted)
         origin, settings = self._origin(), self.settings
         short = frames.correct(
@@ -294,6 +291,9 @@ class RsiRobot(DrivenRobot):
         )
         if self.joints is not None:
             frames.apply(origin, self._answer["correction"], self._wanted)
+            if not (np.isfinite(self._wanted["p"]).all() and np.isfinite(self._wanted["q"]).all()):
+                self.hold()
+                return faults.ROBOT_NOT_SENDABLE
             if code := self.joints.solve(self._wanted) or self.send_joints():
                 return code
             self.limited += bool(short)
