@@ -388,12 +388,10 @@ class TestChildrenOfBoth:
 
 
 def short_run(seed, folder):
-    """One run on the dry lab: hash of all packets and their times, bytes of rows and recording."""
+    """One run on the dry lab: hash of who sends when to whom, bytes of rows and recording."""
     machine = VirtualMachine(seed)
     heard = hashlib.sha256()
-    machine.network.heard = lambda packet: heard.update(
-        f"{machine.scheduler.now} {packet.sender} {packet.receiver} {len(packet.data)};".encode()
-    )
+    machine.network.heard = lambda packet: heard.update(f"{machine.scheduler.now} {packet.sender} {packet.receiver};".encode())
     with machine.running(), running_facility(RIG, live=True) as facility:
         file = facility.rig
         result = session.run(*job.find("docking", "table1", [*file.settings("docking"), "loop.duration=1 s"]), folder, file)
@@ -408,6 +406,9 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path):
         found.append(short_run(3, tmp_path / name))
     assert found[0] == found[1]
     assert short_run(4, tmp_path / "a")[0] != found[0][0]
+    # Every packet, in its order and to the nanosecond, on every machine; the numbers in it may depend on the processor.
+    # Whoever changes how often the clock is read, or who waits for what, puts the new hash here.
+    assert found[0][0][:16] == "403317bc942a12a2"
 
 
 @pytest.mark.virtual
