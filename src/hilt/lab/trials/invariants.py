@@ -138,6 +138,15 @@ def diaries(trial: Trial) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]
     return found
 
 
+def knows_where_the_robot_is(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
+    """At rest after a run, the robot's set-point is where hilt takes it to be, whatever was lost before."""
+    end = trial.use.ends[-1] if trial.use.ends else ""
+    if end.startswith("robot-") and end not in ("robot-gap", "robot-off-track"):  # its program has ended, or nothing is known
+        return
+    if trial.use.apart > 2.0 * ROUNDING and not _struck(trial, "restart", "robot", "kill", "freeze", "hang"):
+        yield f"at rest the robot's set-point is {1e3 * trial.use.apart:.4g} mm from where hilt takes it to be"
+
+
 def records_everything(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
     """The recording has all rows, in order; or says how many are lost."""
     for number, result in enumerate(trial.use.results):
@@ -300,6 +309,7 @@ LAWS = (
     stops_softly,
     answers_every_packet,
     sends_within_its_own_limits,
+    knows_where_the_robot_is,
     records_everything,
     comes_to_rest,
     notices,

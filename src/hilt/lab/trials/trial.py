@@ -16,8 +16,9 @@ from typing import Any
 from hilt import job
 from hilt.core import clock
 from hilt.core.faults import InputError
-from hilt.device import rigfile
-from hilt.device.live_rig import LIVE, OFF, STOPPED
+from hilt.device import frames, rigfile
+from hilt.device.live_rig import LIVE, OFF, READY, STOPPED
+from hilt.device.placed import pose_of
 from hilt.device.rigfile import RigFile
 from hilt.host import interrupts, machine
 from hilt.host.interrupts import Interrupted
@@ -93,6 +94,7 @@ class Use:
     sentences: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)  # behind, after it was closed
     error: str = ""
+    apart: float = 0.0  # [m] of the robot's set-point from where hilt takes it to be, at the end
 
 
 Judge = Callable[["Trial", int | None, Outcome], list[str]]  # of a trial, the exit code of hilt and how it ended
@@ -161,6 +163,7 @@ class Trial:
                         session.home()
                         machine.thread(self._stop_soon, "operator")
                         self._go(session)
+                    use.apart = self._apart(session)
                 finally:
                     session.close()
         except InputError as error:
@@ -182,6 +185,17 @@ class Trial:
         self.use.results.append(result)
         self.use.ends.append("done" if result.fault is None else result.fault.name)
         self.use.sentences.append("" if result.fault is None else result.fault.sentence)
+
+    def _apart(self, session: Session) -> float:
+        """Return how far the robot's set-point is from where hilt takes it to be, at rest."""
+        driver, robot = getattr(session.rig, "_robot", None), self.robots.get("robot")
+        if session.rig.state != READY or driver is None or robot is None:
+            return 0.0
+        section: Any = (self.rig.of(self.rig.clock) if self.rig.other else self.rig).robot_section
+        believed, actual = frames.identity(), frames.identity()
+        driver.sent(believed)
+        frames.to_world(pose_of(section.X_WR), robot._set, pose_of(section.X_TB), actual)
+        return float(frames.distance(believed, actual))
 
     def _stop_soon(self) -> None:
         session = self.use.session
