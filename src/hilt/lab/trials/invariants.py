@@ -17,6 +17,8 @@ from hilt.lab.trials.trial import Outcome, Trial
 from hilt.record import recording
 
 ROUNDING = 1e-5  # [m] of set-points in packets
+# Then it need not be known where the robot is: a flipped digit in the count of late answers looks like a lost one.
+UNKNOWN = ("restart", "robot", "kill", "freeze", "hang", "flip")
 BRAKING = 1.5  # times the promised deceleration: set-points are rounded, and joints slow down together
 JUMP = 60.0  # [N] of a fault (disturbance.py)
 LATELY = 12  # set-points before a stop, of which the fastest counts as its speed
@@ -143,7 +145,7 @@ def knows_where_the_robot_is(trial: Trial, _: int | None, __: Outcome) -> Iterat
     end = trial.use.ends[-1] if trial.use.ends else ""
     if end.startswith("robot-") and end not in ("robot-gap", "robot-off-track"):  # its program has ended, or nothing is known
         return
-    if trial.use.apart > 2.0 * ROUNDING and not _struck(trial, "restart", "robot", "kill", "freeze", "hang"):
+    if trial.use.apart > 2.0 * ROUNDING and not _struck(trial, *UNKNOWN):
         yield f"at rest the robot's set-point is {1e3 * trial.use.apart:.4g} mm from where hilt takes it to be"
 
 
