@@ -225,8 +225,8 @@ class TestBoth:
         assert (host.takes_signals(), found) == (True, [False])
 
     def test_a_packet_bears_the_time_at_which_it_came(self, kind):
-        """SO_TIMESTAMPNS, in calendar time, however late it is read. The kernel begins to stamp a moment after the first socket of
-        the machine asks for it; until then it stamps what is read."""
+        """SO_TIMESTAMPNS, in calendar time, however late it is read. The kernel begins to stamp packets a moment after the
+        first socket of the machine asks for it; until then it stamps what is read."""
         with udp() as one, udp() as other:
             one.setsockopt(socket.SOL_SOCKET, 35, 1)
 
