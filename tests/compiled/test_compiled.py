@@ -2,8 +2,6 @@
 
 import ast
 import os
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 
 from hilt.compiled import private, reach
 from tests.another_user import US, call
+from tests.compiled.apart import python
 
 pytestmark = pytest.mark.long
 
@@ -50,16 +49,8 @@ MODULES = {
 def run_outer(folder, cache, **environment):
     """What outer() returns, and whether its code came out of the cache."""
     program = "import outer; print(outer.outer(), sum(outer.outer.stats.cache_hits.values()))"
-    answer = subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=folder,
-        env={**os.environ, "XDG_CACHE_HOME": str(cache), "NUMBA_DISABLE_JIT": "0", **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    value, hits = answer.stdout.split()
-    return int(value), int(hits), answer.stderr
+    (value, hits), said = python("-c", program, cache=cache, folder=folder, **environment)
+    return int(value), int(hits), said
 
 
 @pytest.fixture
@@ -105,15 +96,8 @@ def test_a_file_may_be_loaded_under_any_name_and_its_code_is_found_under_the_sam
     (program / "load.py").write_text(LOADED)
     found = {}
     for name in ("nameless", "invented", "other_name", "nameless", "invented", "inner"):
-        answer = subprocess.run(
-            [sys.executable, "load.py", name],
-            cwd=program,
-            env={**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache"), "NUMBA_DISABLE_JIT": "0"},
-            capture_output=True,
-            text=True,
-        )
-        assert answer.returncode == 0, answer.stderr
-        values = [int(each) for each in answer.stdout.split()]
+        said, _ = python("load.py", name, cache=tmp_path / "cache", folder=program)
+        values = [int(each) for each in said]
         assert values[:2] == [1, 1]
         found.setdefault(name, []).append(values[2])
     assert found == {"nameless": [0, 0], "invented": [0, 1], "other_name": [0], "inner": [0]}
@@ -195,6 +179,4 @@ with ThreadPoolExecutor(8) as pool:
     for number in range(20):
         assert set(pool.map(lambda _: keep(number), range(8))) == {20_000}
 """
-    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
-    answer = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True)
-    assert answer.returncode == 0, answer.stderr
+    python("-c", program, cache=tmp_path)

@@ -6,24 +6,19 @@ import select
 import signal
 import subprocess
 import sys
-from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 import hilt
 from hilt import job
-from hilt.core import signals
 from hilt.core.faults import InputError
 from hilt.device import rigfile
 from hilt.host import claims, shared
-from hilt.host.asked import Asked
 from hilt.lab.dry.control import FacilityControl, name_of
 from hilt.lab.dry.robot import free_port
 from hilt.live import mailbox, station
 from hilt.live.mailbox import LIVE, STOPPED, Sender
-from hilt.live.recorder import RecorderProcess
-from hilt.live.ring import RingWriter
 from hilt.record import recording
 from tests.patience import HUNG, becomes
 
@@ -54,24 +49,6 @@ def working_folder(tmp_path, monkeypatch):
         (tmp_path / f"{name}.py").write_text(f"open({str(tmp_path / 'mark')!r}, 'a').write({name!r})\n")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def test_the_recorder_imports_nothing_from_the_working_folder(working_folder):
-    name = f"child-{os.getpid()}"
-    with closing(RingWriter(name, signals.row_type(("X_WB_cmd",)), 16)):
-        recorder = RecorderProcess(name, working_folder / "run.mcap", {})
-        recorder.wait_for(1, HUNG)
-        recorder.close()
-    assert not (working_folder / "mark").exists()
-
-
-@pytest.mark.parametrize("name", ["robot", "sensor"])
-def test_the_emulators_import_nothing_from_the_working_folder(working_folder, name):
-    device = Asked(name, f"hilt.lab.dry.{name}", "start it again")
-    with pytest.raises(InputError):  # it got far enough to read its configuration, which is invalid
-        device.hear(device.tell("[]"), HUNG)
-    device.end()
-    assert not (working_folder / "mark").exists()
 
 
 def test_a_station_imports_nothing_from_the_working_folder(working_folder):

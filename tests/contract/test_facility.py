@@ -101,48 +101,6 @@ def test_the_robot_stands_at_the_start_of_the_scenario_and_the_sensor_feels_noth
         assert (status["sensor"]["clients"], status["trouble"]) == (1, [])
 
 
-def step_response(t, dead_time, ramp, omega, zeta):
-    """Of 1/(1 + 2ζ s/ω + s²/ω²) behind a dead time, to a step that takes `ramp` seconds: a difference of ramp responses."""
-    damped = omega * np.sqrt(1.0 - zeta**2)
-
-    def ramp_response(t):
-        t = np.maximum(t, 0.0)
-        decay = np.exp(-zeta * omega * t)
-        swing = 2.0 * zeta / omega * np.cos(damped * t) + (2.0 * zeta**2 - 1.0) / damped * np.sin(damped * t)
-        return np.where(t > 0.0, t - 2.0 * zeta / omega + decay * swing, 0.0)
-
-    return (ramp_response(t - dead_time) - ramp_response(t - dead_time - ramp)) / ramp
-
-
-def test_a_step_is_followed_after_the_dead_time_by_a_second_order_response(facility):
-    """RSI itself takes a cycle: the answer to a packet is driven in the next one. The packets round to 0.1 µm or finer."""
-    section = RIG.facility
-    with Hilt(facility.rig) as hilt:
-        for size in (0.0015, -0.0015):
-            hilt.ticks(5)
-            x_0 = float(hilt.X_WB["p"][0])
-            hilt.tick(size)
-            asked, rows = int(hilt.packet["ipoc"]), []
-            for _ in range(40):
-                hilt.tick()
-                rows.append((int(hilt.packet["ipoc"]), float(hilt.X_WB["p"][0])))
-            t, x = 1e-3 * (np.array(rows)[:, 0] - asked), np.array(rows)[:, 1]
-            exact = step_response(t - 0.004, section.dead_time, 0.004, section.natural_frequency, section.damping_ratio)
-            assert np.abs((x - x_0) / size - exact).max() < 1e-3
-
-
-def test_one_millimetre_into_the_frame_gives_its_stiffness_times_the_distance(facility):
-    """The mean of 200 samples has 4 mN of noise; the robot is within 2 µm, which is 0.35 N."""
-    with Hilt(facility.rig) as hilt:
-        hilt.go_to(FREE_WAY + 0.001)
-        f = hilt.forces(200).mean(axis=0)
-        depth = float(hilt.X_WB["p"][0]) - FREE_WAY
-        assert f[0] == pytest.approx(STIFFNESS * depth, rel=0.005)
-        assert np.abs(f[1:]).max() < 0.02
-        status = facility.control.status()["robot"]
-        assert (status["violations"], status["late"]) == ([], 0)
-
-
 def test_when_hilt_has_gone_the_robot_drives_back_and_waits_for_the_next_run(facility):
     control = facility.control
     with Hilt(facility.rig) as hilt:

@@ -13,35 +13,30 @@ from hypothesis import strategies as st
 
 from hilt.core import clock, faults
 from hilt.core.faults import InputError
-from hilt.core.signals import POSE, TWIST, WRENCH
 from hilt.device import drivers, frames, peer
-from hilt.device.drivers import NetFTRig, RsiRig
 from hilt.device.netft import codec as ft
-from hilt.device.netft.driver import LEARNT, Jump, NetFT
+from hilt.device.netft.driver import LEARNT, Jump
 from hilt.device.netft.emulator import NetFTBox
-from hilt.device.netft.settings import NetFTSettings
-from hilt.device.placed import Place
 from hilt.device.rsi import codec
-from hilt.device.rsi.driver import RsiRobot
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
-from hilt.device.rsi.settings import RsiSettings
 from hilt.host import machine as host
 from hilt.lab.dry.robot import free_port
+from tests.device import cells
+from tests.device import test_sensors as sensors
+from tests.device.test_netft import ticks
+from tests.device.test_sensors import LOAD, sensing
 
-HERE = Place(p=(0.0, 0.0, 0.0), q=(1.0, 0.0, 0.0, 0.0))
+CALIBRATION = ft.Calibration(1e6, 1e6)
+HERE = {key: {"p": [0.0, 0.0, 0.0], "q": [1.0, 0.0, 0.0, 0.0]} for key in ("X_WR", "X_TB")}  # the robot is where it says
 FAR = (2.0, 0.5, 0.5)  # the robot's position according to strangers
 ROBOT = "127.0.0.1"
-CALIBRATION = ft.Calibration(1e6, 1e6)
 TIME_LIMIT = 5.0  # [s]
 
 pytestmark = pytest.mark.virtual
 
 
 def robot(allowed=ROBOT):
-    table = {"correction": "relative", "X_WR": HERE, "X_TB": HERE, "step_limit": 0.001, "turn_limit": 0.01, "patience": 25}
-    found = RsiRobot(RsiSettings(**table, peer=allowed))
-    found.listen("127.0.0.1", 0)
-    return found
+    return cells.section("rsi", peer=allowed, patience=25, **HERE).reserve()
 
 
 def controller(driver, own=("", 0)):
@@ -90,33 +85,24 @@ class Poser:
         self.socket.close()
 
 
-@contextlib.contextmanager
 def cell(allowed=ROBOT):
     """A driver and its robot that have met."""
-    driver = robot(allowed)
-    with controller(driver) as arm:
-        try:
-            driver.open("127.0.0.1", driver.port, 0.004, TIME_LIMIT)
-            yield driver, arm, np.zeros(1, POSE), np.zeros(1, TWIST)
-        finally:
-            driver.close()
+    return cells.cell("rsi", peer=allowed, patience=25, **HERE)
 
 
-def cycles(driver, X, V, count):
+def cycles(it, count):
     for _ in range(count):
-        assert driver.wait(X, V).code == faults.NONE
-        assert driver.hold() == faults.NONE
+        assert it.wait().code == it.driver.hold() == faults.NONE
 
 
 def test_a_poser_that_sends_first_from_another_address_is_not_the_robot(machine):
     driver = robot()
-    X, V = np.zeros(1, POSE), np.zeros(1, TWIST)
     with Poser(driver.port) as poser, contextlib.closing(driver):
         arm = controller(driver)
         machine.scheduler.at(machine.scheduler.now + 300_000_000, arm.start)  # the robot comes later
         driver.open("127.0.0.1", driver.port, 0.004, TIME_LIMIT)
-        cycles(driver, X, V, 50)
-        assert X["p"][0] == pytest.approx(arm.settings.start_p, abs=1e-8)
+        cycles(it := cells.Cell(driver.settings, arm, driver), 50)
+        stands(it)
         assert len(arm.diary) >= 50, "the robot is answered"
         assert poser.answers == 0
         assert driver.strangers >= peer.COUNTED
@@ -172,22 +158,21 @@ def test_packets_queued_before_the_connection_are_discarded_unread():
     with controller(driver) as arm:
         clock.pause(0.03)
         driver.open("127.0.0.1", driver.port, 0.004, TIME_LIMIT)
-        X, V = np.zeros(1, POSE), np.zeros(1, TWIST)
-        cycles(driver, X, V, 10)
-        assert X["p"][0] == pytest.approx(arm.settings.start_p, abs=1e-8)
-        assert (driver.rejected, driver.restarts, driver.duplicates) == (0, 0, 0)
+        cycles(it := cells.Cell(driver.settings, arm, driver), 10)
+        stands(it)
         driver.close()
 
 
 @pytest.mark.parametrize(("allowed", "address"), [("", "127.0.0.2"), (ROBOT, ROBOT)])
 def test_a_robot_that_comes_after_a_poser_is_noticed_before_anything_moves(allowed, address):
     """The poser was alone when hilt connected: arming is refused once a second sender claims to be the robot."""
-    driver, X, V = robot(allowed), np.zeros(1, POSE), np.zeros(1, TWIST)
+    driver = robot(allowed)
     with Poser(driver.port, address):
         driver.open("127.0.0.1", driver.port, 0.004, TIME_LIMIT)
-        cycles(driver, X, V, 5)
+        it = cells.Cell(driver.settings, None, driver)
+        cycles(it, 5)
         with controller(driver) as arm:
-            codes = [(driver.wait(X, V).code, driver.hold()) for _ in range(20)]
+            codes = [(it.wait().code, driver.hold()) for _ in range(20)]
             assert set(codes[2:]) == {(faults.ROBOT_RIVAL, faults.NONE)}, "and it stays so"
             assert "does not know" not in faults.explain(faults.ROBOT_RIVAL)
             assert any(peer.named(arm.address) in note for note in driver.notes())
@@ -196,52 +181,53 @@ def test_a_robot_that_comes_after_a_poser_is_noticed_before_anything_moves(allow
 
 
 def test_without_robot_peer_the_accepted_sender_is_reported():
-    with cell("") as (driver, arm, _, _):
-        (note,) = driver.notes()
-        assert f"robot.peer is not set: {peer.named(arm.address)} was taken for the robot" in note
-    with cell() as (driver, _, _, _):
-        assert driver.notes() == []
+    with cell("") as it:
+        (note,) = it.driver.notes()
+        assert f"robot.peer is not set: {peer.named(it.arm.address)} was taken for the robot" in note
+    with cell() as it:
+        assert it.driver.notes() == []
+
+
+def stands(it, **counts):
+    """The robot is where it was, and nothing but these counts has changed."""
+    assert it.X["p"] == pytest.approx(it.arm.settings.start_p, abs=1e-8)
+    counted = {"rejected": 0, "duplicates": 0, "restarts": 0, **counts}
+    assert {name: it.count(name) for name in counted} == counted
 
 
 @pytest.mark.parametrize("address", ["127.0.0.2", ROBOT])
 def test_a_strangers_packet_is_counted_and_changes_nothing(address):
     """Places, time stamps ahead and behind, a clock that goes back, counts of late answers: all as if nothing had been sent."""
-    with cell() as (driver, arm, X, V), client(address) as stranger:
-        to = ("127.0.0.1", driver.port)
-        cycles(driver, X, V, 10)
-        assert driver.wait(X, V).code == faults.NONE
-        assert driver.send(X) == faults.NONE  # from here on it is live
+    with cell() as it, client(address) as stranger:
+        to = ("127.0.0.1", it.driver.port)
+        it.follow()  # from here on it is live
         for k in range(60):
-            now = int(driver.state["ipoc"])
+            now = int(it.driver.state["ipoc"])
             for ipoc in (now, now + 4, now + 8, now + 40_000, now - 5_000_000, 1000):
                 if k % 6 == 0:
                     stranger.sendto(packet(ipoc, delay=ipoc % 1000), to)
             stranger.sendto(b"<Rob>", to) if k == 0 else None
-            assert driver.wait(X, V).code == faults.NONE
-            assert driver.send(X) == faults.NONE
-            assert X["p"][0] == pytest.approx(arm.settings.start_p, abs=1e-8)
-            assert np.abs(V["v"]).max() < 1e-6
-        assert driver.strangers == 61
-        assert (driver.rejected, driver.duplicates, driver.restarts) == (0, 0, 0)
-        assert driver.state["ipoc"] <= arm._ipoc
-        assert peer.named(stranger.getsockname()) in driver.notes()[0]
+            assert it.tick() == (faults.NONE, faults.NONE)
+            assert np.abs(it.V["v"]).max() < 1e-6
+            stands(it)
+        stands(it, strangers=61)
+        assert it.driver.state["ipoc"] <= it.arm._ipoc
+        assert peer.named(stranger.getsockname()) in it.driver.notes()[0]
         with pytest.raises(BlockingIOError):
             stranger.recv(4096)
 
 
 def test_a_robot_that_falls_silent_is_silent_also_while_a_stranger_talks():
-    with cell() as (driver, arm, X, V):
-        cycles(driver, X, V, 5)
-        with Poser(driver.port, ROBOT) as poser:
-            arm.disconnect = True
+    with cell() as it:
+        cycles(it, 5)
+        with Poser(it.driver.port, ROBOT) as poser:
+            it.arm.disconnect = True
             begin = clock.now()
-            while driver.wait(X, V).code == faults.NONE:
-                driver.hold()
-            assert driver.wait(X, V).code == faults.ROBOT_SILENT
+            it.soon(lambda: it.hold() == faults.ROBOT_SILENT, 0.25)
+            assert it.hold() == faults.ROBOT_SILENT
             assert clock.now() - begin < 0.25
             assert poser.sent > 10
-            assert X["p"][0] == pytest.approx(arm.settings.start_p, abs=1e-8)
-            assert driver.restarts == 0
+            stands(it)
 
 
 def test_a_flood_of_strangers_does_not_keep_the_robots_packets_away(machine):
@@ -252,36 +238,34 @@ def test_a_flood_of_strangers_does_not_keep_the_robots_packets_away(machine):
             for _ in range(30):
                 clock.pause(0.001)
                 for _ in range(500):  # more than a buffer holds
-                    stranger.sendto(packet(1000), ("127.0.0.1", driver.port))
+                    stranger.sendto(packet(1000), ("127.0.0.1", it.driver.port))
 
-    with cell() as (driver, arm, X, V):
-        cycles(driver, X, V, 10)
+    with cell() as it:
+        cycles(it, 10)
         flooding = machine.begin("flood", flood)
-        cycles(driver, X, V, 50)
+        cycles(it, 50)
         assert flooding.poll() == 0
-        assert peer.COUNTED <= driver.strangers < 2000
-        assert "the kernel drops them" in driver.notes()[0]
-        assert X["p"][0] == pytest.approx(arm.settings.start_p, abs=1e-8)
-        assert driver.restarts == 0
-        assert driver.lost <= 1
+        assert peer.COUNTED <= it.count("strangers") < 2000
+        assert "the kernel drops them" in it.driver.notes()[0]
+        stands(it)
+        assert it.count("lost") <= 1
 
 
 def test_the_emulated_robot_takes_corrections_from_its_peer_only():
-    with cell() as (driver, arm, X, V):
-        cycles(driver, X, V, 10)
-        before = arm._set["p"].copy()
+    with cell() as it:
+        cycles(it, 10)
+        before = it.arm._set["p"].copy()
         correction = frames.identity()
         correction["p"][0] = 1e-4
         with client() as stranger:
             for _ in range(20):
-                assert driver.wait(X, V).code == faults.NONE
+                assert it.wait().code == faults.NONE
                 for ahead in (0, 4):  # a guess at the next one as well
-                    stranger.sendto(codec.encode_sen(correction, int(driver.state["ipoc"]) + ahead), arm.address)
-                assert driver.hold() == faults.NONE
-        cycles(driver, X, V, 5)
-        assert arm._set["p"].tolist() == before.tolist()
-        assert arm.strangers == 40
-        assert arm.violations == []
+                    stranger.sendto(codec.encode_sen(correction, int(it.driver.state["ipoc"]) + ahead), it.arm.address)
+                assert it.driver.hold() == faults.NONE
+        cycles(it, 5)
+        assert it.arm._set["p"].tolist() == before.tolist()
+        assert (it.arm.strangers, it.arm.violations) == (40, [])
 
 
 @given(st.text(max_size=30))
@@ -298,83 +282,43 @@ def test_a_peer_is_an_address_or_refused(text):
     "text", ["robot", "1.2.3", "0.0.0.0", "224.0.0.1", "1.2.3.4:", "1.2.3.4:0", "1.2.3.4:65536", "::1", "1.2.3.4:²"]
 )
 def test_what_cannot_be_a_peer_is_one_sentence(text):
-    with pytest.raises(ValueError, match="peer") as refused:
-        RsiSettings(correction="relative", X_WR=HERE, X_TB=HERE, step_limit=1, turn_limit=1, patience=1, peer=text)
-    assert "it must be an IPv4 address" in str(refused.value)
+    with pytest.raises(InputError, match=r"^[^\n]*peer[^\n]*it must be an IPv4 address[^\n]*$"):
+        cells.section("rsi", peer=text)
 
 
 # The sensor
 
 
-def sensor(**settings):
-    return NetFT(NetFTSettings(counts_per_force=1e6, counts_per_torque=1e6, stale=1.0, frozen=0.0, **settings))
-
-
-def pushed():
-    return (216.0, 0.0, 0.0), (0.0, 3.0, 0.0)
-
-
-@contextlib.contextmanager
-def stream(**settings):
-    with NetFTBox(pushed, CALIBRATION, 500.0) as box:
-        driver = sensor(**settings)
-        driver.open(box.address, box.port, TIME_LIMIT)
-        try:
-            yield box, driver, np.zeros(1, WRENCH)
-        finally:
-            driver.stop()
-
-
-def read_until(driver, out, condition):
-    end, codes = clock.now() + 1.0, []
-    while not condition():
-        assert clock.now() < end, "not true in time"
-        clock.pause(0.001)
-        codes.append(driver.read(out))
-    return codes
-
-
 def test_records_of_a_stranger_are_not_the_sensors():
-    with stream() as (_, driver, out):
-        read_until(driver, out, lambda: driver.used > 5)
+    with sensing("netft") as it:
+        it.read()
         record = ft.Record()
         record.counts = (1, 2, 3, 4, 5, 6)
-        to = driver._socket.getsockname()
+        to = it.driver._socket.getsockname()
         for address in ("127.0.0.1", "127.0.0.2"):
             with client(address) as stranger:
                 for ahead in range(1, 50):
-                    record.rdt_sequence = driver._newest.rdt_sequence + ahead
+                    record.rdt_sequence = it.driver._newest.rdt_sequence + ahead
                     stranger.sendto(ft.encode(record), to)
-        used = driver.used
-        codes = read_until(driver, out, lambda: driver.used > used + 10)
-        assert set(codes) == {faults.NONE}
-        assert out["f"][0] == pytest.approx((216.0, 0.0, 0.0), abs=1e-5)
-        assert (driver.late, driver.rejected, driver.gaps) == (0, 0, 0)
+        assert set(ticks(it)) == {faults.NONE}
+        it.feels(LOAD[0])
+        assert (it.driver.late, it.driver.rejected, it.driver.gaps) == (0, 0, 0)
 
 
 @pytest.mark.parametrize("key", ["jump_force", "jump_torque"])
-def test_a_bias_set_by_somebody_else_under_load_is_a_fault(key):
-    with stream(**{key: 1.0}) as (box, driver, out):
-        codes = read_until(driver, out, lambda: driver.used > 10)
-        assert set(codes) == {faults.NONE}
+def test_a_bias_set_by_somebody_else_under_load_is_a_fault_and_our_own_is_not(key):
+    with sensing("netft", **{"jump_force": 0.0, "jump_torque": 0.0, key: 1.0}) as it:
+        assert set(ticks(it)) == {faults.NONE}
+        it.driver.bias()
+        assert set(ticks(it)) == {faults.NONE}
+        it.feels((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+        it.device.jump = (5.0, 0.0, 0.0, 0.0, 3.0, 0.0)
+        assert ticks(it).count(faults.SENSOR_JUMP) == 1, "reported once"
         with client() as other:
-            other.sendto(ft.encode_request(ft.BIAS), (box.address, box.port))
-        codes = read_until(driver, out, lambda: driver.jumps)
-        assert codes[-1] == faults.SENSOR_JUMP
+            other.sendto(ft.encode_request(ft.BIAS), (it.device.address, it.device.port))
+        assert ticks(it).count(faults.SENSOR_JUMP) == 1
         assert "does not know" not in faults.explain(faults.SENSOR_JUMP)
-        assert box.biases == 1
-        used = driver.used
-        assert set(read_until(driver, out, lambda: driver.used > used + 10)) == {faults.NONE}, "reported once"
-
-
-def test_our_own_bias_is_no_jump_and_the_next_one_is():
-    with stream(jump_force=1.0) as (box, driver, out):
-        read_until(driver, out, lambda: driver.used > 10)
-        driver.bias()
-        codes = read_until(driver, out, lambda: abs(out["f"][0, 0]) < 1e-5)
-        assert set(codes) == {faults.NONE}
-        box.jump = (5.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        assert read_until(driver, out, lambda: driver.jumps)[-1] == faults.SENSOR_JUMP
+        assert (it.device.biases, it.driver.jumps) == (2, 2)
 
 
 def record_of(force, rdt, samples):
@@ -440,64 +384,43 @@ def test_a_stalled_emulator_sends_what_the_sensor_would_have_measured(pauses):
 # Two runs on one rig
 
 
-def sections(box, port):
-    table = {"correction": "relative", "X_WR": HERE, "X_TB": HERE, "step_limit": 0.001, "turn_limit": 0.01, "patience": 25}
-    return (
-        RsiRig(driver="rsi", address="127.0.0.1", port=port, cycle=0.004, peer=ROBOT, time_limit=TIME_LIMIT, **table),
-        NetFTRig(
-            driver="netft",
-            address=box.address,
-            port=box.port,
-            counts_per_force=1e6,
-            counts_per_torque=1e6,
-            stale=1.0,
-            frozen=0.0,
-        ),
-    )
+@contextlib.contextmanager
+def box_and_sections():
+    """A box that nobody has met, and the sections of a rig with it."""
+    with NetFTBox(lambda: LOAD, CALIBRATION) as box:
+        yield box, cells.section("rsi"), sensors.section("netft", port=box.port, frozen=0.0)
 
 
 def test_a_second_run_on_a_rig_is_refused_before_it_contacts_the_sensor():
     """A real box streams to the last client that asked: the first run would lose its forces to a run that is then refused."""
-    first = robot()
-    with NetFTBox(pushed, CALIBRATION, 500.0) as box:
-        with pytest.raises(
-            InputError, match=rf"cannot listen for the robot on 127.0.0.1:{first.port}: .*; end the other program"
-        ):
-            drivers.connect(*sections(box, first.port))
+    with box_and_sections() as (box, one, two):
+        first = one.reserve()
+        refused = rf"cannot listen for the robot on 127.0.0.1:{one.port}: .*; end the other program"
+        with pytest.raises(InputError, match=refused):
+            drivers.connect(one, two)
         clock.pause(0.1)
         assert (box.starts, box.clients) == (0, 0)
         first.close()
-        port = first.port
-        with RsiController("127.0.0.1", port, ControllerSettings()):
-            arm, force = drivers.connect(*sections(box, port))
+        with RsiController("127.0.0.1", one.port, ControllerSettings()):
+            arm, force = drivers.connect(one, two)
             assert box.clients == 1
             arm.close()
             force.stop()
 
 
-def test_a_sensor_serves_one_run_also_where_the_robots_differ():
-    with NetFTBox(pushed, CALIBRATION, 500.0) as box:
-        _, section = sections(box, 1)
-        first, out = section.connect(), np.zeros(1, WRENCH)
-        with pytest.raises(InputError, match=rf"the force sensor at 127.0.0.1:{box.port} is in use by another run"):
-            section.connect()
-        with pytest.raises(InputError, match="is in use by another run"):
-            section.model_copy(update={"address": "localhost"}).connect()
+def test_a_sensor_is_one_by_whatever_name_and_free_again_when_its_run_has_ended():
+    with box_and_sections() as (box, _, two):
+        first = two.connect()
+        with pytest.raises(InputError, match=rf"the force sensor at .*:{box.port} is in use by another run"):
+            two.model_copy(update={"address": "localhost"}).connect()
         assert box.starts == 1
-        read_until(first, out, lambda: first.used > 10)
         first.stop()
         first.stop()
-        again = section.connect()
-        again.stop()
-        box.silence = True
-        for _ in range(2):  # nothing stays locked if no device answered
-            with pytest.raises(InputError, match="sent no record"):
-                section.model_copy(update={"time_limit": 0.1}).connect()
+        two.connect().stop()
 
 
 def test_a_rig_that_is_only_partly_there_releases_everything():
-    with NetFTBox(pushed, CALIBRATION, 500.0) as box:
-        one, two = sections(box, robot_port := free_port())
+    with box_and_sections() as (box, one, two):
         with pytest.raises(InputError, match="no robot sent"):
             drivers.connect(one.model_copy(update={"time_limit": 0.1}), two)
         clock.pause(0.01)
@@ -506,4 +429,4 @@ def test_a_rig_that_is_only_partly_there_releases_everything():
         with pytest.raises(InputError, match="sent no record"):
             drivers.connect(one, two.model_copy(update={"time_limit": 0.1}))
         with host.socket(socket.AF_INET, socket.SOCK_DGRAM) as free:
-            free.bind(("127.0.0.1", robot_port))
+            free.bind(("127.0.0.1", one.port))

@@ -93,11 +93,6 @@ def test_every_lock_is_audited():
     assert sorted(path.name for path in ROOT.glob("*.lock")) == sorted(audit.LOCKS)
 
 
-def test_the_lock_has_what_hilt_depends_on():
-    found = audit.pins((ROOT / "requirements.lock").read_text())
-    assert ("numpy", "2.4") in [(name, ".".join(version.split(".")[:2])) for name, version in found]
-
-
 def test_a_check_of_the_whole_audits():
     listed = subprocess.run(["make", "--dry-run", "check"], cwd=ROOT, capture_output=True, text=True, check=True)
     assert "tools/audit.py" in listed.stdout

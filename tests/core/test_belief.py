@@ -69,6 +69,7 @@ BAD = {
     "belief=3": "belief is 3; it must be a table with keys, such as belief.robot",
     "belief.limits.force=1e6": "belief.limits cannot differ",
     "belief.loop.period=1": "belief.loop cannot differ",
+    "belief.goal.energy=1": "belief.goal cannot differ",
     "belief.belief.robot.delay=1": "belief.belief cannot differ",
     "belief.push.3.start=1": "belief.push.3 is not an entry",
     "belief.robot.kind=ideal": "in the controller's beliefs, robot.delay is",

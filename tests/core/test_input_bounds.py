@@ -267,6 +267,7 @@ def test_what_a_recording_holds_can_be_built_again(name):
     for shipped in SYSTEMS[name].scenario_files:
         _, values, _ = job.find(name, shipped, [])
         assert scenario.build(SYSTEMS[name].scenario, values.model_dump(mode="json")) == values
+        assert values.summary
 
 
 def test_a_form_full_of_errors_reports_some_of_them():

@@ -95,11 +95,6 @@ def test_any_value_gives_a_scenario_or_a_sentence(key, value):
         assert not several or head.endswith("values are wrong or missing:") or "\n" in str(value)
 
 
-def test_every_shipped_scenario_is_valid_and_described():
-    for path in FREEFLOAT.scenario_files.values():
-        assert scenario.build(FreeFloat, scenario.read_toml(path)).summary
-
-
 def test_each_noise_has_its_own_key():
     a = build()
     assert a.noise_key("sensor.noise") != a.noise_key("encoder.noise")

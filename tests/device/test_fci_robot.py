@@ -28,16 +28,11 @@ def stop(it):
 
 
 @by_both
-def test_until_it_is_sent_somewhere_the_robot_stands_and_is_not_answered(name):
+def test_motions_begin_where_the_robot_is_and_end_cleanly(name):
     with cell(name) as it:
         for _ in range(20):
             assert it.hold() == 0
-        assert (it.arm.moves, it.arm.mode, it.arm.refused, it.arm.diary) == (0, codec.IDLE, 0, [])
-
-
-@by_both
-def test_motions_begin_where_the_robot_is_and_end_cleanly(name):
-    with cell(name) as it:
+        assert (it.arm.moves, it.arm.mode, it.arm.refused, it.arm.diary) == (0, codec.IDLE, 0, []), "it is not answered"
         for turn in range(1, 4):
             begun = it.arm._set["p"].copy()
             it.arm.diary.clear()
@@ -73,25 +68,6 @@ def test_a_command_beyond_the_limits_of_the_robot_is_a_reflex_and_a_fault(name):
         assert it.driver.send(it.goal) == faults.ROBOT_LINE, "nothing is sent to it"
 
 
-def test_a_joint_beyond_its_limits_is_a_reflex_of_the_robot():
-    with cell("fci-joints") as it:
-        it.follow()
-        it.arm.joints._set._p["upper"][:] = it.driver.joints.last + 0.003
-        it.soon(lambda: it.tick((0.0, 0.0, 2e-5))[0] != 0, 5.0)
-        assert any("joint_motion_generator_position_limits_violation" in note for note in it.driver.notes())
-
-
-@by_both
-def test_commands_that_do_not_come_are_a_reflex_of_the_robot(name):
-    with cell(name) as it:
-        it.follow()
-        clock.pause(0.03)
-        it.hold()
-        assert it.arm.reason == "20 commands in a row were lost"
-        assert it.hold() == faults.ROBOT_WATCHDOG
-        assert any("communication_constraints_violation" in note for note in it.driver.notes())
-
-
 @by_both
 def test_a_robot_that_misses_commands_coasts_and_the_driver_goes_on_from_there(name):
     """What the robot does meanwhile is in its state: the next command starts there, at that speed, and is no reflex. The course
@@ -118,21 +94,6 @@ def test_a_robot_that_misses_commands_coasts_and_the_driver_goes_on_from_there(n
     v = np.linalg.norm(steps[:, 1:], axis=1) / steps[:, 0] / it.cycle
     # It coasts by some steps that nobody asked for; a blend of 0.1 s takes them off: one per cent of the speed for each.
     assert 0.9 * speed < v.min() < v.max() < 1.1 * speed
-
-
-@by_both
-@pytest.mark.parametrize(("switch", "code"), [("user_stop", faults.ROBOT_EMERGENCY), ("guiding", faults.ROBOT_PROGRAM)])
-def test_what_the_robot_says_about_itself_is_a_fault_and_refuses_a_new_run(name, switch, code):
-    with cell(name) as it:
-        it.hold()
-        setattr(it.arm, switch, True)
-        it.soon(lambda: it.hold() == code)
-        it.driver.close()
-        with pytest.raises(InputError, match="make it ready on its Desk"):
-            it.section.connect()
-        setattr(it.arm, switch, False)
-        it.driver = it.section.connect()
-        it.follow()
 
 
 def test_a_motion_that_the_robot_refuses_is_a_fault():
@@ -213,11 +174,9 @@ def test_what_is_out_of_reach_is_not_sent():
     ("change", "sentence"),
     [
         ({"jerk": 3000}, "jerk is given, which limits pose commands, but command is 'joints'; give joints.acceleration"),
-        ({"command": "pose"}, "joints is given, but command is 'pose'"),
         ({"joints": {**ARMS["panda"], "posture": [0] * 6}}, "posture has 6 angles, but robots of this driver have 7 joints"),
         ({"joints": {**ARMS["panda"], "acceleration": "12 rad/s^2"}}, "joints.acceleration"),
         ({"joints": {**ARMS["panda"], "jerk": 6000}}, "joints.jerk"),
-        ({"joints": None}, "command is 'joints', but the table joints is missing"),
     ],
 )
 def test_settings_that_do_not_fit_are_one_sentence(change, sentence):

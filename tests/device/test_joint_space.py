@@ -73,15 +73,6 @@ def test_an_arm_is_the_published_one(arm, published):
         assert matrix(X) == pytest.approx(published(q)[:3, :3], abs=1e-13)
 
 
-def test_the_tip_at_zero_angles_is_where_the_tables_say():
-    """UR5e: a2 + a3, -(d4 + d6), d1 - d5. Panda: a7, d1 + d3 + d5 - flange."""
-    X = pose()
-    space("ur5e").pose(np.zeros(6), X)
-    assert X["p"] == pytest.approx((-0.8172, -0.2329, 0.0628), abs=1e-15)
-    space("panda").pose(np.zeros(7), X)
-    assert X["p"] == pytest.approx((0.088, 0.0, 0.926), abs=1e-15)
-
-
 @pytest.mark.parametrize("arm", ARMS)
 def test_the_smallest_singular_value_is_numpys(arm):
     """By central differences of the pose, whose error is 1e-10, and NumPy's own decomposition."""
@@ -217,27 +208,6 @@ def test_a_straight_path_out_of_reach_ends_at_a_singular_posture_and_at_rest(arm
     assert steps <= 0.1 / 1.0 / CYCLE + 1
     assert (joints.last > joints.lower).all()
     assert (joints.last < joints.upper).all()
-
-
-def test_a_stop_before_a_limit_ends_at_the_limit_and_not_before_it():
-    """The last joint turns at 0.42 rad/s, the stop takes 0.42²/2 rad: refused within one step of where it must be."""
-    limit, speed = 2.0, 0.42
-    joints, q = space("ur5e", CYCLE, margin=2.0 * math.pi - limit, acceleration=300.0), np.array(ARMS["ur5e"]["posture"])
-    joints.brakes(1.0, 1.0)
-    X, code = pose(), faults.NONE
-    joints.start(q)
-    while code == faults.NONE:
-        q[5] += speed * CYCLE
-        joints.pose(q, X)
-        code = joints.solve(X)
-        if code == faults.NONE:
-            joints.record_sent(joints.next)
-    assert code == faults.JOINT_LIMIT
-    assert joints.fault[0] == 5
-    assert joints.last[5] == pytest.approx(limit - speed**2 / 2, abs=speed * CYCLE)
-    while joints.slow_down():
-        joints.record_sent(joints.next)
-    assert limit - 2.0 * speed * CYCLE < joints.last[5] <= limit
 
 
 class Jointed(SimulatedRig):

@@ -190,14 +190,6 @@ def test_a_fault_of_the_sensor_is_reported_and_goes_away(name, switch, value, fa
         assert it.read() == 0
 
 
-def test_a_change_that_no_contact_can_cause_is_a_fault_once():
-    with sensing("netft") as it:
-        it.read()
-        it.device.jump = (26.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-        assert ticks(it).count(faults.SENSOR_JUMP) == 1
-        assert it.driver.jumps == 1
-
-
 def test_each_client_has_its_own_stream():
     with sensing("netft") as it:
         other, out = NetFT(it.section), np.zeros(1, WRENCH)[0]

@@ -114,43 +114,22 @@ def test_an_installed_class_needs_to_be_named(tmp_path, module, mark, monkeypatc
     assert rigfile.load(rig).robot_section
 
 
-def spoil_folder(folder, module):
-    folder.chmod(0o777)
+def new(path):
+    path.mkdir() if path.suffix != ".py" else path.touch()
+    return path
 
 
-def spoil_folder_for_a_group(folder, module):
-    os.chown(folder, -1, STRANGER)
-    folder.chmod(0o775)
-
-
-def spoil_sticky(folder, module):
-    folder.chmod(0o1777)
-
-
-def spoil_file(folder, module):
-    (folder / f"{module}.py").chmod(0o666)
-
-
-def spoil_neighbour(folder, module):
-    (folder / "helper.py").write_text("")
-    (folder / "helper.py").chmod(0o666)
-
-
-def spoil_compiled(folder, module):
-    (folder / "__pycache__").mkdir()
-    (folder / "__pycache__").chmod(0o777)
-
-
-def spoil_owner(folder, module):
-    os.chown(folder / f"{module}.py", STRANGER, STRANGER)
-
-
-def spoil_above(folder, module):
-    folder.parent.chmod(0o777)
-
-
-SPOILED = {name.removeprefix("spoil_"): each for name, each in globals().items() if name.startswith("spoil_")}
-AS_ROOT = {"folder_for_a_group", "owner"}
+SPOILED = {  # by somebody who can write to a folder of the module, or to a file
+    "folder": lambda folder, file: folder.chmod(0o777),
+    "folder for a group": lambda folder, file: (os.chown(folder, -1, STRANGER), folder.chmod(0o775)),
+    "sticky folder": lambda folder, file: folder.chmod(0o1777),
+    "file": lambda folder, file: file.chmod(0o666),
+    "neighbour": lambda folder, file: new(folder / "helper.py").chmod(0o666),
+    "compiled": lambda folder, file: new(folder / "__pycache__").chmod(0o777),
+    "owner": lambda folder, file: os.chown(file, STRANGER, STRANGER),
+    "above": lambda folder, file: folder.parent.chmod(0o777),
+}
+AS_ROOT = {"folder for a group", "owner"}
 
 
 @pytest.mark.parametrize("named", ["beside", "command line", "installed"])
@@ -161,7 +140,7 @@ def test_code_that_others_can_write_is_never_run(tmp_path, module, mark, monkeyp
     folder = tmp_path / "above" / "code"
     path = write_driver(folder / f"{module}.py", mark)
     rig = write_rig(folder if named == "beside" else tmp_path / "lab", f"{module}:Device")
-    SPOILED[how](folder, module)
+    SPOILED[how](folder, path)
     if named == "installed":
         monkeypatch.syspath_prepend(str(folder))
     if named != "beside":
@@ -239,29 +218,18 @@ def test_a_robot_whose_wait_returns_a_number_is_refused_before_it_is_armed(tmp_p
     assert rig.state == mailbox.OFF
 
 
+CONNECT, LOADED, WAIT = "        return Robot()", "class Robot:", "        clock.pause(0.004)"
 OUTSIDE = {  # what a driver does past the virtual machine: where in STATION, what instead, and what the user is told
-    "a socket": ("        return Robot()", "        socket.socket()", "opens a socket; .*machine.socket"),
-    "a socket when the module is loaded": ("class Robot:", "socket.socket()", "opens a socket; .*machine.socket"),
-    "a socket in the run": (
-        "        self.cycle += 1",
-        "        self.cycle < 300 or socket.socket()",
-        "opens a socket; .*machine.socket",
-    ),
-    "a thread": (
-        "        return Robot()",
-        "        threading.Thread(target=print).start()",
-        r"starts a thread; .*machine.thread\(",
-    ),
-    "a class of threads": ("class Robot:", "class Reader(threading.Thread): ...", r"starts a thread; .*machine.thread\("),
-    "a process": (
-        "        return Robot()",
-        "        subprocess.run(['true'])",
-        "starts a process, .*test this part on a real one",
-    ),
-    "a sleep": ("        clock.pause(0.004)", "        time.sleep(0.004)", r"sleeps; .*clock.pause\("),
-    "a sleep by another name": ("        clock.pause(0.004)", "        doze(0.004)", r"sleeps; .*clock.pause\("),
-    "the time": ("        clock.pause(0.004)", "        time.monotonic()", r"reads the time .*clock.now\("),
-    "the time by another name": ("        clock.pause(0.004)", "        t.time()", r"reads the time .*clock.wall\("),
+    "a socket": (CONNECT, "        socket.socket()", "opens a socket; .*machine.socket"),
+    "a socket when the module is loaded": (LOADED, "socket.socket()", "opens a socket; .*machine.socket"),
+    "a socket in the run": (WAIT, "        self.cycle < 300 or socket.socket()", "opens a socket; .*machine.socket"),
+    "a thread": (CONNECT, "        threading.Thread(target=print).start()", r"starts a thread; .*machine.thread\("),
+    "a class of threads": (LOADED, "class Reader(threading.Thread): ...", r"starts a thread; .*machine.thread\("),
+    "a process": (CONNECT, "        subprocess.run(['true'])", "starts a process, .*test this part on a real one"),
+    "a sleep": (WAIT, "        time.sleep(0.004)", r"sleeps; .*clock.pause\("),
+    "a sleep by another name": (WAIT, "        doze(0.004)", r"sleeps; .*clock.pause\("),
+    "the time": (WAIT, "        time.monotonic()", r"reads the time .*clock.now\("),
+    "the time by another name": (WAIT, "        t.time()", r"reads the time .*clock.wall\("),
 }
 
 

@@ -43,6 +43,10 @@ def rob_record():
     return rob
 
 
+def sen_record():
+    return np.zeros(1, codec.SEN)[0]
+
+
 def pose(p, q):
     out = np.zeros(1, POSE)[0]
     out["p"], out["q"] = p, q
@@ -74,7 +78,7 @@ def test_the_answer_is_the_published_one():
         '<Sen Type="ImFree"><RKorr X="0.500000" Y="0.000000" Z="-0.125000" A="0.100000" B="0.000000" C="0.000000"/>'
         "<IPOC>4208163634</IPOC></Sen>"
     )
-    sen = np.zeros(1, codec.SEN)[0]
+    sen = sen_record()
     assert codec.decode_sen(SEN, sen) == codec.OK
     same_pose(sen["correction"], correction)
     assert int(sen["ipoc"]) == 4208163634
@@ -82,16 +86,16 @@ def test_the_answer_is_the_published_one():
 
 JOINTS = tuple(f"A{i}" for i in range(1, 7))
 TURNS = np.radians([0.5, -0.25, 0.125, 0.0, -179.0, 1e-6])
+TURNED = codec.encode_joints(TURNS, 4208163634)
 
 
 def test_an_answer_corrects_the_pose_or_the_joints():
-    data = codec.encode_joints(TURNS, 4208163634)
-    assert data.decode() == (
+    assert TURNED.decode() == (
         '<Sen Type="ImFree"><AK A1="0.500000000" A2="-0.250000000" A3="0.125000000" A4="0.000000000" A5="-179.000000000" '
         'A6="0.000001000"/><IPOC>4208163634</IPOC></Sen>'
     )
-    sen = np.zeros(1, codec.SEN)[0]
-    assert codec.decode_sen(data, sen) == codec.OK
+    sen = sen_record()
+    assert codec.decode_sen(TURNED, sen) == codec.OK
     assert codec.takes_joints(sen)
     assert sen["joints"] == pytest.approx(TURNS, abs=1e-14)
     assert codec.decode_sen(SEN, sen) == codec.OK
@@ -226,80 +230,67 @@ def numbers_by_a_real_reader(data, element, names):
         root = ElementTree.fromstring(data)
     except ElementTree.ParseError as error:
         assert "duplicate attribute" in str(error), data
-        return None
+        return None, None
     return [float(root.find(element).attrib[name]) for name in names], int(root.find("IPOC").text)
 
 
-def test_mutated_packets_are_refused_or_mean_what_an_xml_reader_says():
-    rng, rob, again = random.Random(1), rob_record(), rob_record()
-    accepted = 0
+def rob_again(rob, read):
+    if read is not None:
+        expected = codec.quaternion_of(*np.radians(read[3:]))
+        assert abs(np.dot(expected, rob["X_act"]["q"])) == pytest.approx(1.0, abs=1e-12)
+    again = rob_record()
+    if codec.decode_rob(codec.encode_rob(rob), again) == codec.OK:
+        same_pose(rob["X_act"], again["X_act"], metres=2e-9)
+    else:  # angles turn back into ±180°, so only a place at the very edge of the numbers can round beyond it
+        assert np.abs(rob["X_act"]["p"]).max() > 9999.0 or np.abs(rob["X_set"]["p"]).max() > 9999.0
+
+
+def correction_again(sen, _):
+    again = sen_record()
+    if np.abs(sen["correction"]["p"]).max() < 9999.0:
+        assert codec.decode_sen(codec.encode_sen(sen["correction"], sen["ipoc"]), again) == codec.OK
+        same_pose(sen["correction"], again["correction"], metres=2e-9)
+
+
+def joints_again(sen, _):
+    assert codec.takes_joints(sen)
+    again = sen_record()
+    if np.abs(np.degrees(sen["joints"])).max() < 9e6:
+        assert codec.decode_sen(codec.encode_joints(sen["joints"], sen["ipoc"]), again) == codec.OK
+        # Nine decimals of a degree, and at most 16 digits.
+        assert again["joints"] == pytest.approx(sen["joints"], rel=1e-15, abs=1e-11)
+
+
+@pytest.mark.parametrize(
+    ("good", "decode", "record", "element", "names", "numbers", "again"),
+    [
+        (ROB, codec.decode_rob, rob_record, "RIst", "XYZABC", lambda rob: 1e3 * rob["X_act"]["p"], rob_again),
+        (SEN, codec.decode_sen, sen_record, "RKorr", "XYZABC", lambda sen: 1e3 * sen["correction"]["p"], correction_again),
+        (TURNED, codec.decode_sen, sen_record, "AK", JOINTS, lambda sen: np.degrees(sen["joints"]), joints_again),
+    ],
+    ids=["packet", "correction", "joints"],
+)
+def test_mutated_packets_are_refused_or_mean_what_an_xml_reader_says(good, decode, record, element, names, numbers, again):
+    rng, found, accepted = random.Random(1), record(), 0
     for _ in range(FUZZ):
-        data = mutated(rng, ROB)
-        before = rob.tobytes()
-        if codec.decode_rob(data, rob) != codec.OK:
-            assert rob.tobytes() == before
+        data = mutated(rng, good)
+        before = found.tobytes()
+        if decode(data, found) != codec.OK:
+            assert found.tobytes() == before
             continue
         accepted += 1
-        read = numbers_by_a_real_reader(data, "RIst", "XYZABC")
+        read, ipoc = numbers_by_a_real_reader(data, element, names)
         if read is not None:
-            (*place, a, b, c), ipoc = read
-            assert 1e3 * rob["X_act"]["p"] == pytest.approx(place, rel=1e-12, abs=1e-30)
-            expected = codec.quaternion_of(*np.radians([a, b, c]))
-            assert abs(np.dot(expected, rob["X_act"]["q"])) == pytest.approx(1.0, abs=1e-12)
-            assert int(rob["ipoc"]) == ipoc
-        if codec.decode_rob(codec.encode_rob(rob), again) == codec.OK:
-            same_pose(rob["X_act"], again["X_act"], metres=2e-9)
-        else:  # angles turn back into ±180°, so only a place at the very edge of the numbers can round beyond it
-            assert np.abs(rob["X_act"]["p"]).max() > 9999.0 or np.abs(rob["X_set"]["p"]).max() > 9999.0
-    assert 0.02 * FUZZ < accepted < 0.9 * FUZZ
-
-
-def test_mutated_answers_are_refused_or_mean_what_an_xml_reader_says():
-    rng, sen, again = random.Random(2), np.zeros(1, codec.SEN)[0], np.zeros(1, codec.SEN)[0]
-    accepted = 0
-    for _ in range(FUZZ):
-        data = mutated(rng, SEN)
-        before = sen.tobytes()
-        if codec.decode_sen(data, sen) != codec.OK:
-            assert sen.tobytes() == before
-            continue
-        accepted += 1
-        read = numbers_by_a_real_reader(data, "RKorr", "XYZABC")
-        if read is not None:
-            assert 1e3 * sen["correction"]["p"] == pytest.approx(read[0][:3], rel=1e-12, abs=1e-30)
-            assert int(sen["ipoc"]) == read[1]
-        if np.abs(sen["correction"]["p"]).max() < 9999.0:
-            assert codec.decode_sen(codec.encode_sen(sen["correction"], sen["ipoc"]), again) == codec.OK
-            same_pose(sen["correction"], again["correction"], metres=2e-9)
-    assert 0.02 * FUZZ < accepted < 0.9 * FUZZ
-
-
-def test_mutated_corrections_of_joints_are_refused_or_mean_what_an_xml_reader_says():
-    rng, sen, again = random.Random(3), np.zeros(1, codec.SEN)[0], np.zeros(1, codec.SEN)[0]
-    accepted, original = 0, codec.encode_joints(TURNS, 4208163634)
-    for _ in range(FUZZ):
-        data = mutated(rng, original)
-        before = sen.tobytes()
-        if codec.decode_sen(data, sen) != codec.OK:
-            assert sen.tobytes() == before
-            continue
-        accepted += 1
-        assert codec.takes_joints(sen)
-        read = numbers_by_a_real_reader(data, "AK", JOINTS)
-        if read is not None:
-            assert np.degrees(sen["joints"]) == pytest.approx(read[0], rel=1e-12, abs=1e-30)
-            assert int(sen["ipoc"]) == read[1]
-        if np.abs(np.degrees(sen["joints"])).max() < 9e6:
-            assert codec.decode_sen(codec.encode_joints(sen["joints"], sen["ipoc"]), again) == codec.OK
-            # Nine decimals of a degree, and at most 16 digits.
-            assert again["joints"] == pytest.approx(sen["joints"], rel=1e-15, abs=1e-11)
+            assert numbers(found) == pytest.approx(read[: len(numbers(found))], rel=1e-12, abs=1e-30)
+            assert int(found["ipoc"]) == ipoc
+        again(found, read)
     assert 0.02 * FUZZ < accepted < 0.9 * FUZZ
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused(data):
     assert codec.decode_rob(data, rob_record()) != codec.OK
-    assert codec.decode_sen(data, np.zeros(1, codec.SEN)[0]) != codec.OK
+    assert codec.decode_sen(data, sen_record()) != codec.OK
 
 
 @given(PLACE, TURN, PLACE, TURN, PLACE, TURN)

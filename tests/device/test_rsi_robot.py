@@ -56,15 +56,6 @@ def test_an_answer_that_came_too_late_is_made_up_for(name):
             assert np.linalg.norm(corrections) == pytest.approx(0.01, abs=1e-8), "each is one cycle's motion"
 
 
-def test_the_controller_says_how_many_answers_were_late():
-    with cell("rsi") as it:
-        for _ in range(20):
-            assert it.hold() == 0
-        clock.pause(25 * it.cycle)
-        assert it.hold() == 0, "what it sent before it stopped"
-        assert (it.driver.delay, it.count("late")) == (19, 19)
-
-
 @pytest.mark.parametrize("rebooted", [False, True], ids=["program", "controller"])
 def test_a_program_that_is_started_again_begins_where_the_robot_stands(rebooted):
     """The robot was moved while hilt stayed connected: nothing sent before the restart is used."""

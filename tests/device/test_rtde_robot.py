@@ -82,31 +82,6 @@ def test_the_script_that_has_stopped_the_arm_stays_stopped():
 
 
 @virtual
-@pytest.mark.parametrize(
-    ("switch", "code"),
-    [
-        ("protective", faults.ROBOT_PROTECTIVE),
-        ("emergency", faults.ROBOT_EMERGENCY),
-        ("safeguard", faults.ROBOT_SAFEGUARD),
-        ("violation", faults.ROBOT_SAFETY),
-    ],
-)
-def test_what_the_robot_says_about_its_safety_is_a_fault_and_refuses_a_new_run(switch, code):
-    with cell("rtde") as it:
-        it.follow()
-        setattr(it.arm, switch, True)
-        it.soon(lambda: it.hold() == code)
-        assert "does not know" not in faults.explain(code)
-        it.driver.close()
-        with pytest.raises(InputError, match="the robot cannot be started: the robot"):
-            it.section.connect()
-        setattr(it.arm, switch, False)
-        it.arm.restart()
-        it.driver = it.section.connect()
-        it.follow()
-
-
-@virtual
 def test_two_runs_cannot_write_to_the_same_registers_and_one_on_others_replaces_the_program():
     """Another host's run, which no lock of this one keeps away: the first one notices."""
     with cell("rtde", watchdog=60) as it:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hilt.core import signals
 from hilt.core.faults import InputError
 from hilt.host import shared
-from hilt.live.ring import RingReader, RingWriter, describe, rings, type_from
+from hilt.live.ring import RingReader, RingWriter, rings
 
 pytestmark = pytest.mark.wall
 
@@ -54,16 +54,6 @@ def append(writer, count):
         writer.append(row)
 
 
-def test_rows_come_out_byte_for_byte_without_knowing_the_system(writer, name):
-    append(writer, 10)
-    reader = RingReader(name)
-    assert reader.dtype == ROW
-    rows, lost = reader.read(100)
-    assert lost == 0
-    assert rows.tobytes() == written(10).tobytes()
-    assert len(reader.read(100)[0]) == 0
-
-
 def test_a_copy_does_not_change_when_the_writer_goes_on(writer, name):
     append(writer, 5)
     rows, _ = RingReader(name).read(100)
@@ -77,7 +67,8 @@ def test_a_copy_does_not_change_when_the_writer_goes_on(writer, name):
 def test_every_row_is_read_once_in_order_or_counted_as_lost(steps):
     name = f"test-{os.getpid()}-{next(_number)}"
     writer = RingWriter(name, ROW, CAPACITY)
-    reader = RingReader(name)
+    reader, other = RingReader(name), RingReader(name)
+    assert reader.dtype == ROW, "known without the system"
     expected = 0  # number of the next row
     for count, most in steps:
         append(writer, count)
@@ -90,18 +81,10 @@ def test_every_row_is_read_once_in_order_or_counted_as_lost(steps):
         assert lost == 0 or expected - len(rows) == writer.count - CAPACITY + 1
         assert expected == writer.count or len(rows) == most
     assert reader.next == expected
-    writer.close()
-    reader.close()
-
-
-def test_readers_are_independent(writer, name):
-    one, two = RingReader(name), RingReader(name)
-    append(writer, 4)
-    assert len(one.read(100)[0]) == 4
-    assert len(two.read(2)[0]) == 2
-    append(writer, 2 * CAPACITY)
-    assert one.read(100)[1] == 2 * CAPACITY - (CAPACITY - 1)
-    assert two.read(100)[1] == 2 + 2 * CAPACITY - (CAPACITY - 1)
+    rows, lost = other.read(10_000)
+    assert len(rows) + lost == writer.count, "readers are independent"
+    for each in (writer, reader, other):
+        each.close()
 
 
 def test_rows_overwritten_during_the_copy_are_discarded(writer, name):
@@ -191,8 +174,3 @@ def test_a_name_cannot_leave_its_folder(bad):
 def test_too_small_a_ring_is_refused(name):
     with pytest.raises(InputError, match="at least 2"):
         RingWriter(name, ROW, 1)
-
-
-def test_a_row_type_survives_its_description():
-    assert type_from(describe(ROW)) == ROW
-    assert type_from(describe(ROW)).itemsize == ROW.itemsize
