@@ -6,7 +6,7 @@ import sys
 
 
 def python(*words, cache, folder=None, **more):
-    """What a program prints, in words, and its errors; with this folder as the compiler's cache, whatever the tests run with."""
+    """What a program prints, in words, and its errors; with this folder as the compiler's cache, and compiling in any case."""
     usual = {key: value for key, value in os.environ.items() if key != "NUMBA_CACHE_DIR"}
     given = {**usual, "XDG_CACHE_HOME": str(cache), "NUMBA_DISABLE_JIT": "0", **more}
     done = subprocess.run([sys.executable, *words], cwd=folder, env=given, capture_output=True, text=True)

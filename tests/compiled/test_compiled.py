@@ -65,7 +65,6 @@ def program(tmp_path):
 def test_code_is_compiled_again_when_a_callee_changes_and_only_then(program, tmp_path):
     cache = tmp_path / "cache"
     assert run_outer(program, cache)[:2] == (1, 0)
-    assert run_outer(program, cache)[:2] == (1, 1)
     (program / "other.py").write_text("x = 2\n")
     assert run_outer(program, cache)[:2] == (1, 1)
     (program / "inner.py").write_text(MODULES["inner.py"].format(2))
@@ -95,12 +94,12 @@ def test_a_file_may_be_loaded_under_any_name_and_its_code_is_found_under_the_sam
     )
     (program / "load.py").write_text(LOADED)
     found = {}
-    for name in ("nameless", "invented", "other_name", "nameless", "invented", "inner"):
+    for name in ("nameless", "invented", "nameless", "invented", "inner"):
         said, _ = python("load.py", name, cache=tmp_path / "cache", folder=program)
         values = [int(each) for each in said]
         assert values[:2] == [1, 1]
         found.setdefault(name, []).append(values[2])
-    assert found == {"nameless": [0, 0], "invented": [0, 1], "other_name": [0], "inner": [0]}
+    assert found == {"nameless": [0, 0], "invented": [0, 1], "inner": [0]}
 
 
 def test_a_folder_that_others_can_write_is_no_cache(program, tmp_path):

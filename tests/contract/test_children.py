@@ -59,7 +59,8 @@ def test_a_station_imports_nothing_from_the_working_folder(working_folder):
 
 def command_lines(path):
     """Lists that begin with sys.executable."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    text = path.read_text()
+    for node in ast.walk(ast.parse(text if "sys.executable" in text else "")):
         if isinstance(node, ast.List) and node.elts and ast.unparse(node.elts[0]) == "sys.executable":
             yield [ast.unparse(each) for each in node.elts]
 

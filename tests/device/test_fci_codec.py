@@ -174,17 +174,8 @@ def reference_state(data):
         return codec.NOT_A_POSE, None
     if values[321] > 5 or values[322] > 3 or values[405] > 6:
         return codec.UNKNOWN_MODE, None
-    return codec.OK, (
-        values[0],
-        *numbers[12:15],
-        *numbers[254:257],
-        *numbers[258:270],
-        *numbers[147:161],
-        *numbers[168:182],
-        *numbers[215:227],
-        *values[321:323],
-        values[405],
-    )
+    read = ((12, 15), (254, 257), (258, 270), (147, 161), (168, 182), (215, 227))
+    return codec.OK, (values[0], *(part for at in read for part in numbers[slice(*at)]), *values[321:323], values[405])
 
 
 def shown(read):

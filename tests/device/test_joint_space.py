@@ -1,6 +1,7 @@
 """Joint space by its laws: an arm from its URDF is the published one, its angles give the pose, and no set-point that is let
 through can end beyond a limit."""
 
+import functools
 import math
 
 import numpy as np
@@ -236,6 +237,7 @@ class Jointed(SimulatedRig):
         return 0
 
 
+@functools.cache
 def docked(arm, **changes):
     """The whole docking run of the paper, from rest, on an arm in the loop."""
     settings = ["robot.start_at_rest=true", "compensate.method=none", "robot.delay=0 s", "loop.duration='60 s'"]
