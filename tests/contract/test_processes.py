@@ -1,18 +1,16 @@
 """Processes beside the loop: whatever happens to a reader, a sender or the recorder, the writer is not affected and the counts
 are right.
 
-In virtual time, except for what the kernel does: that a writer waits for nobody is seen from its voluntary context switches, a
-disk is really full, and a loop is really killed.
+In virtual time, except for what the kernel does: that a writer waits for nobody is seen from its voluntary context switches,
+and a disk is really full. A loop is really killed in tests/e2e/test_lab_wall.py.
 """
 
 import json
 import os
 import resource
-import select
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,7 +27,6 @@ from tests.patience import HUNG, becomes
 
 ROW = signals.row_type(("X_WB_cmd", "F_So_S"))
 ORIGIN = {"system": "freefloat", "scenario": "{}", "row": json.dumps(describe(ROW))}
-ROOT = Path(__file__).parents[2]
 NAME = f"processes-{os.getpid()}"
 virtual, wall = pytest.mark.virtual, pytest.mark.wall
 
@@ -204,10 +201,7 @@ def test_when_the_loop_is_killed_the_recorder_finishes_the_file_and_exits(start,
     assert not reader.writer_alive
     clock.pause(0.5)
     assert (recorder.ended, recorder.code) == (True, 0)
-    check_complete(tmp_path / "run.mcap", reader)
-
-
-def check_complete(path, reader):
+    path = tmp_path / "run.mcap"
     assert path.read_bytes()[-8:] == b"\x89MCAP0\r\n"  # the end of a complete file
     assert recording.load(path).rows["tick"].tolist() == list(range(reader.count))
     assert not shared.left(f"{NAME}*")  # and nothing is left behind
@@ -304,34 +298,3 @@ def test_a_full_disk_is_reported_and_what_was_written_stays_readable(start, smal
     assert len(rows) == status.rows_written > 0
     assert container.whole_bytes(recorder.path) == recorder.path.stat().st_size  # no half chunk at its end
     assert writer.bytes.startswith(rows.tobytes())
-
-
-LOOP = """
-import sys
-from pathlib import Path
-from hilt.live.recorder import RECORDING
-from tests.contract import test_processes as tests
-tests.NAME = sys.argv[1]
-writer = tests.Writer(4096)
-recorder = tests.RecorderProcess(tests.NAME, Path(sys.argv[2]), tests.ORIGIN)
-recorder.wait_for(RECORDING, tests.HUNG)
-writer.append(300)
-print(recorder.status.pid, flush=True)
-writer.append(10**9)
-"""
-
-
-@wall
-def test_a_loop_that_is_really_killed_leaves_a_complete_file(tmp_path):
-    path = tmp_path / "run.mcap"
-    loop = subprocess.Popen([sys.executable, "-c", LOOP, NAME, str(path)], stdout=subprocess.PIPE, text=True, cwd=ROOT)
-    recorder = int(loop.stdout.readline())
-    assert os.getpgid(recorder) != os.getpgid(loop.pid)  # a terminal's interrupt reaches the loop only
-    end, reader = os.pidfd_open(recorder), RingReader(NAME)
-    assert reader.writer_alive
-    loop.kill()
-    loop.communicate(timeout=HUNG)
-    assert not reader.writer_alive
-    assert select.select([end], [], [], HUNG)[0]
-    os.close(end)
-    check_complete(path, reader)
