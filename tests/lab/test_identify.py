@@ -197,7 +197,7 @@ def test_the_response_of_an_emulated_robot_is_found(name, tmp_path):
     truth, cycle = file.facility, file.robot_section.cycle
     with running_facility(file, live=True) as lab:
         lab.control.set("robot.drop", 0.01 if name == "dry-lab" else 0.0)
-        found = identify_robot.run(lab.rig, axis="y", chirp=3.0)
+        found = identify_robot.run(lab.rig, axis="y", chirp=1.5)
         robot = lab.control.status()["robot"]
     assert robot["violations"] == []
     assert (found.lost > 0) == (name == "dry-lab")
