@@ -12,7 +12,7 @@ import pytest
 from hilt import job
 from hilt.core import clock
 from hilt.core.faults import InputError
-from hilt.core.signals import POSE, TWIST, WRENCH
+from hilt.core.signals import TWIST, WRENCH
 from hilt.device import frames, rigfile
 from hilt.device.placed import Place
 from hilt.device.rsi.response import Response
@@ -25,10 +25,11 @@ from hilt.lab.dry.control import FacilityControl
 from hilt.lab.dry.facility import Facility, running_facility
 from hilt.lab.dry.motion import FollowedResponse, MockUp, PublishedResponse
 from hilt.lab.dry.robot import free_port
+from tests.device.cells import Cell
 
 DRY_LAB = rigfile.load(Path(__file__).parents[2] / "rigs" / "dry-lab.toml")
 RIG = DRY_LAB.model_copy(update={"scenario": {**DRY_LAB.scenario, "docking": {}}})  # the gap of table1
-STIFFNESS, FREE_WAY = 176.275e3, 0.010  # of docking's table1: gap 15 mm, rod 5 mm
+STIFFNESS = 176.275e3  # of docking's table1
 
 pytestmark = pytest.mark.virtual
 
@@ -40,59 +41,41 @@ def facility():
         yield found
 
 
-class Hilt:
+class Hilt(Cell):
     """Both drivers, as a rig file's sections open them."""
 
     def __init__(self, rig):
-        self.robot, self.sensor = rig.robot_section.connect(), rig.sensor_section.connect()
-        self.X_WB, self.X_WB_cmd = np.zeros(1, POSE)[0], np.zeros(1, POSE)[0]
-        self.V_WB, self.F = np.zeros(1, TWIST)[0], np.zeros(1, WRENCH)[0]
-        self.robot.sent(self.X_WB_cmd)
-        self.tick()
+        super().__init__(rig.robot_section, None, rig.robot_section.connect())
+        self.sensor, self.F = rig.sensor_section.connect(), np.zeros(1, WRENCH)[0]
+        self.ticks(1)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
-        self.robot.close()
+        self.driver.close()
         self.sensor.stop()
 
-    @property
-    def packet(self):
-        return self.robot.state
-
-    def tick(self, move=0.0):
-        """Answer a packet: move along x."""
-        assert self.robot.wait(self.X_WB, self.V_WB).code == 0
-        self.X_WB_cmd["p"][0] += move
-        code = self.robot.send(self.X_WB_cmd) if move else self.robot.hold()
-        self.sensor.read(self.F)
-        return code
-
     def ticks(self, count):
-        """Hold; returns the codes of the sensor."""
-        return [(self.tick(), self.sensor.read(self.F))[1] for _ in range(count)]
+        """Hold; returns the codes of the sensor, and the forces."""
+        found = [(self.hold(), self.sensor.read(self.F), self.F["f"].copy()) for _ in range(count)]
+        assert not any(code for code, _, _ in found)
+        return [code for _, code, _ in found], np.array([f for _, _, f in found])
 
-    def go_to(self, x, speed=0.02, cycle=0.004):
-        """Move along x with no jerk at the ends."""
-        left = x - float(self.X_WB["p"][0])
-        t = np.linspace(0.0, 1.0, max(10, int(abs(left) / (speed * cycle))) + 1)
-        for step in np.diff(left * t**3 * (10.0 - 15.0 * t + 6.0 * t**2)):
-            assert self.tick(step) == 0
+    def go_to(self, x):
+        """Move along x at about 20 mm/s with no jerk at the ends."""
+        left = x - float(self.X["p"][0])
+        self.move((left, 0.0, 0.0), cycles=max(10, round(abs(left) / (0.02 * self.cycle))))
         self.ticks(40)
-        assert float(self.X_WB["p"][0]) == pytest.approx(x, abs=2e-6)
-
-    def forces(self, count):
-        """The force at each of the next packets."""
-        return np.array([(self.tick(), self.F["f"].copy())[1] for _ in range(count)])
+        assert float(self.X["p"][0]) == pytest.approx(x, abs=2e-6)
 
 
 def test_the_robot_stands_at_the_start_of_the_scenario_and_the_sensor_feels_nothing(facility):
     with Hilt(facility.rig) as hilt:
         answers = facility.control.status()["robot"]["answers"]
-        forces = hilt.forces(100)
-        assert hilt.packet["X_act"]["p"] == pytest.approx((1.0, 0.0, 1.0), abs=1e-6)  # X_WR is -1, 0, -1 m
-        assert hilt.X_WB["p"] == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)  # docking starts in the middle of the frames
+        forces = hilt.ticks(100)[1]
+        assert hilt.driver.state["X_act"]["p"] == pytest.approx((1.0, 0.0, 1.0), abs=1e-6)  # X_WR is -1, 0, -1 m
+        assert hilt.X["p"] == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)  # docking starts in the middle of the frames
         assert np.std(forces) == pytest.approx(0.05, rel=0.3)  # the facility's noise
         assert abs(np.mean(forces)) < 0.02  # and no force
         status = facility.control.status()
@@ -109,7 +92,7 @@ def test_when_hilt_has_gone_the_robot_drives_back_and_waits_for_the_next_run(fac
     assert "late" in stopped["robot"]["last_reason"]
     control.wait_for(lambda status: status["robot"]["state"] == "waiting")
     with Hilt(facility.rig) as hilt:
-        assert hilt.X_WB_cmd["p"] == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)
+        assert hilt.goal["p"] == pytest.approx((0.0, 0.0, 0.0), abs=1e-6)
         hilt.go_to(0.001)
 
 
@@ -118,15 +101,15 @@ def test_faults_come_on_demand_and_go(facility):
     with Hilt(facility.rig) as hilt:
         control.next("robot.drop", 3)
         hilt.ticks(5)
-        assert hilt.robot.counters()["lost"] == 3
+        assert hilt.driver.counters()["lost"] == 3
         control.set("sensor.jump", (50.0, 0.0, 0.0, 0.0, 0.0, 2.0))
         hilt.ticks(2)
         assert hilt.F["f"][0] == pytest.approx(50.0, abs=0.3)
         assert hilt.F["tau"][2] == pytest.approx(2.0, abs=1e-3)
         control.set("sensor.status", "0x80000000")
-        assert hilt.ticks(3)[-1] != 0
+        assert hilt.ticks(3)[0][-1] != 0
         control.clear()
-        assert hilt.ticks(3)[-1] == 0
+        assert hilt.ticks(3)[0][-1] == 0
         assert abs(hilt.F["f"][0]) < 0.3
         for line, words in (("robot.dorp=0.1", "drop"), ("robot.drop=2", "from 0 to 1"), ("nonsense", r"robot\.SWITCH")):
             with pytest.raises(InputError, match=words):
@@ -136,7 +119,7 @@ def test_faults_come_on_demand_and_go(facility):
 def test_the_emulated_robot_reports_a_set_point_while_not_live(facility):
     facility.control.live(False)
     with Hilt(facility.rig) as hilt:
-        hilt.tick(1e-6)
+        hilt.tick((1e-6, 0.0, 0.0))
         hilt.ticks(2)
     (violation,) = facility.control.status()["robot"]["violations"]
     assert "while not live" in violation
@@ -159,8 +142,8 @@ def test_two_facilities_at_once_do_not_affect_each_other(facility, tmp_path):
         with Hilt(facility.rig) as here:
             with Hilt(second.rig) as there:
                 there.go_to(0.001)
-            here.tick()
-            assert here.X_WB["p"][0] == pytest.approx(0.0, abs=1e-6)
+            here.hold()
+            assert here.X["p"][0] == pytest.approx(0.0, abs=1e-6)
         host.kill(second.pids["sensor"], signal.SIGKILL)
         status = second.control.wait_for(lambda status: status["robot"]["stops"])
         assert status["trouble"] == ["the sensor's process has ended by signal 9; start the facility again"]
