@@ -1,11 +1,29 @@
 """Record types: states, parameters and rows are NumPy records, in compiled code and without the compiler."""
 
-from functools import cache
 from typing import Any
 
 import numpy as np
 
 Fields = list[tuple[Any, ...]]
+
+
+class Record(np.record):  # type: ignore[misc]
+    """A NumPy record with attributes, which compiled code has anyway: np.record itself looks each name up several times, in
+    Python, also for `record["name"]`. The drivers and the emulators of a lab took a third longer for it."""
+
+    __getitem__ = np.void.__getitem__  # type: ignore[assignment]
+    __getattribute__ = np.void.__getattribute__
+    __setattr__ = np.void.__setitem__
+
+    def __getattr__(self, name: str) -> Any:
+        if name in (self.dtype.names or ()):
+            return self[name]
+        raise AttributeError(f"this record has no field {name!r}; it has {', '.join(self.dtype.names or ())}")
+
+
+def dtype_of(columns: Fields) -> np.dtype:
+    """Return the type of a record with these columns, aligned as in C."""
+    return np.dtype((Record, np.dtype(columns, align=True)))
 
 
 def record(**fields: Any) -> np.dtype:
@@ -15,8 +33,7 @@ def record(**fields: Any) -> np.dtype:
         columns.append(
             (name, "f8", (kind,)) if isinstance(kind, int) else (name, *kind) if isinstance(kind, tuple) else (name, kind)
         )
-    # np.record, not np.void: attribute access also without the compiler (NUMBA_DISABLE_JIT=1).
-    return np.dtype((np.record, np.dtype(columns, align=True)))
+    return dtype_of(columns)
 
 
 def shortened(kind: np.dtype, length: int, longest: int) -> np.dtype:
@@ -32,38 +49,9 @@ def shortened(kind: np.dtype, length: int, longest: int) -> np.dtype:
         if name == "buffer" and field.subdtype is not None and field.shape[0] == longest:
             field = np.dtype((field.base, (length, *field.shape[1:])))
         columns[name] = shortened(field, length, longest)
-    return np.dtype((np.record, np.dtype(list(columns.items()), align=True)))
+    return dtype_of(list(columns.items()))
 
 
 def raw(array: np.ndarray) -> np.ndarray:
     """The same memory as plain bytes: NumPy copies records field by field, which takes ten times longer."""
     return array.view(f"V{array.dtype.itemsize}")
-
-
-class Filling(np.record):  # type: ignore[misc]
-    """A record whose fields are being set: a plain np.record looks everything up several times for each of them."""
-
-    __getitem__ = np.void.__getitem__  # type: ignore[assignment]
-    __getattribute__ = np.void.__getattribute__
-    __setattr__ = np.void.__setitem__
-
-    def __getattr__(self, name: str) -> Any:
-        if name in (self.dtype.names or ()):
-            return self[name]
-        raise AttributeError(f"this record has no field {name!r}; it has {', '.join(self.dtype.names or ())}")
-
-
-@cache
-def _filling(kind: np.dtype) -> np.dtype:
-    if kind.subdtype is not None:
-        inner, shape = kind.subdtype
-        return np.dtype((_filling(inner), shape))
-    if kind.names is None:
-        return kind
-    columns: Fields = [(name, _filling(kind[name])) for name in kind.names]
-    return np.dtype((Filling, np.dtype(columns, align=True)))
-
-
-def filling(array: np.ndarray) -> np.ndarray:
-    """The same records, to set their fields one by one."""
-    return array.view(_filling(array.dtype))

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 
 from hilt.compiled.interpreted import sparing
-from hilt.compiled.records import filling
 from hilt.core import diagram, methods, outline, signals
 from hilt.core.diagram import Code
 from hilt.core.faults import InputError
@@ -305,7 +304,7 @@ def sections_of(blocks: Blocks, scenario: Any) -> Sections:
 
 def fill(blocks: Blocks, p: np.ndarray, given: Sections, loop: Cycle, before: Sections | None = None) -> None:
     """Fill the parameters of blocks, each from its own section; skip those whose section is the same as `before`."""
-    (params,) = filling(p)
+    (params,) = p
     for block in _once(blocks):
         own = given[block.section]
         if before is None or before[block.section] != own:

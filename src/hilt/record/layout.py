@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from hilt.compiled.records import dtype_of
 from hilt.core.faults import InputError
 
 _NUMBERS = ("<f8", "<i8", "<u8")  # all of them eight bytes wide
@@ -31,7 +32,7 @@ def type_from(fields: Any, depth: int = 0) -> np.dtype:
     size = sum(kind.itemsize * math.prod(shape) for _, kind, shape in columns)
     if len(set(names)) < len(names) or size > _MOST_BYTES:
         raise InputError(f"rows have fields with different names and at most {_MOST_BYTES} bytes; these have {size} bytes")
-    return np.dtype((np.record, np.dtype(columns, align=True)))
+    return dtype_of(columns)
 
 
 def _column(field: Any, depth: int) -> tuple[str, np.dtype, tuple[int, ...]]:

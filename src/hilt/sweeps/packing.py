@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from hilt.compiled.records import filling, raw
+from hilt.compiled.records import raw
 from hilt.core.counter import Counter, References
 from hilt.core.signals import record
 from hilt.core.stage import Block, Cycle, nothing
@@ -113,7 +113,7 @@ class _Part:
             period, seed = (self._loop[name].values[at[name][i]] for name in ("period", "seed"))
             read: set[str] = set()
             entry = np.zeros(1, self._block.kind.params)
-            self._block.kind.pack(filling(entry)[0], self._config.values[at["config"][i]], _Noted(period, seed, read))
+            self._block.kind.pack(entry[0], self._config.values[at["config"][i]], _Noted(period, seed, read))
             if not read <= self._read:
                 self._read |= read
                 self._known = {}

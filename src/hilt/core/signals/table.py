@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from hilt.compiled.records import record
+from hilt.compiled.records import dtype_of, record
 
 FLOAT = np.dtype("f8")
 INTEGER = np.dtype("i8")
@@ -67,7 +67,7 @@ def row_type(names: Iterable[str]) -> np.dtype:
     unknown = wanted - set(TABLE)
     if unknown:
         raise ValueError(f"no such signals in the table: {', '.join(sorted(unknown))}")
-    return np.dtype((np.record, np.dtype([s.column() for s in TABLE.values() if s.name in wanted], align=True)))
+    return dtype_of([s.column() for s in TABLE.values() if s.name in wanted])
 
 
 def leaves(dtype: np.dtype, prefix: str = "") -> dict[str, tuple[int, np.dtype, tuple[int, ...]]]:
