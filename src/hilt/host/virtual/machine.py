@@ -10,6 +10,7 @@ Calls that may be slow cost virtual time: starting a process, locking memory, op
 and rest loses cycles of the robot here, as in the lab.
 """
 
+import functools
 import ipaddress
 import os
 import signal
@@ -37,6 +38,16 @@ COSTS = {  # [ns]
     "open a file": 200_000,
     "create a segment": 50_000,
 }
+
+
+@functools.cache
+def _resolve(name: str) -> str:
+    if name == "localhost":
+        return "127.0.0.1"
+    try:
+        return str(ipaddress.IPv4Address(name))
+    except ValueError:
+        raise OSError(-2, "Name or service not known") from None
 
 
 class VirtualTime:
@@ -251,12 +262,7 @@ class VirtualMachine(Machine):
         return VirtualSelector(self)
 
     def resolve(self, name: str) -> str:
-        if name == "localhost":
-            return "127.0.0.1"
-        try:
-            return str(ipaddress.IPv4Address(name))
-        except ValueError:
-            raise OSError(-2, "Name or service not known") from None
+        return _resolve(name)
 
     @contextmanager
     def short(self, folder: Path) -> Iterator[str]:
