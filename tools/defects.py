@@ -42,8 +42,8 @@ DEFECTS = (
     # Packets of the robot
     Defect("an answer that was lost counts as made", RSI, "        self._take_back()\n", ""),
     Defect("after lost cycles the set-point goes on as if nothing had been lost", RIG, "            self._course.lose(self._sent, reply.stood)", "            pass"),
-    Defect("a packet is answered twice", RSI, "        if not self._line.opened or self._answered:", "        if not self._line.opened:"),
-    Defect("an old packet counts as new", RSI, "        if step <= 0:", "        if step == 0:"),
+    Defect("a packet is answered twice", RSI, "        self._answered = True\n        self._answer_ipoc", "        self._answered = False\n        self._answer_ipoc"),
+    Defect("time stamps are not compared", RSI, "        if step % self._step or ahead or moved", "        if moved"),
     Defect("answers carry the stamp of the packet before", RSI, 'ipoc, kind = self.state["ipoc"], self.settings.sen_type', 'ipoc, kind = self.state["ipoc"] - self._step, self.settings.sen_type'),
     Defect("a silent robot is not noticed", RSI, "            return faults.ROBOT_SILENT", "            return faults.NONE"),
     Defect("missed cycles do not matter", RIG, "        if self._in_time and missed - self._missed > self.file.lab.missed:", "        if False:"),

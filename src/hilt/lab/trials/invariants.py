@@ -114,7 +114,7 @@ def sends_within_its_own_limits(trial: Trial, _: int | None, __: Outcome) -> Ite
         )
         begins = [begin for begin, *_ in trial.lived[role]]
         new = np.searchsorted(begins, t[1:]) != np.searchsorted(begins, t[:-1])  # another run: the operator may have moved it
-        if (fast := speed[~new].max(initial=0.0)) > limits.speed * (1.0 + 1e-3):
+        if (fast := speed[~new].max(initial=0.0)) > limits.speed * (1.0 + 1e-3) + _coasted(trial, role):
             at = t[1:][~new][speed[~new].argmax()]
             yield f"{role}: set-points moved at {fast:.4g} m/s at t = {at:.4f} s; the limit is {limits.speed:g} m/s"
     for number, result in enumerate(trial.use.results):
@@ -124,6 +124,16 @@ def sends_within_its_own_limits(trial: Trial, _: int | None, __: Outcome) -> Ite
         low, high = np.array(limits.workspace_min), np.array(limits.workspace_max)
         if not trial.rig.other and ((sent < low - ROUNDING) | (sent > high + ROUNDING)).any():
             yield f"run {number}: a command outside the workspace was sent"
+
+
+def _coasted(trial: Trial, role: str) -> float:
+    """Return the speed that a robot may gain on its own [m/s]. A Franka that misses commands goes on with its last
+    acceleration, until so many in a row are missing that it stops itself."""
+    robot, rig = trial.robots[role], trial.rig
+    table = rig.robot if not rig.other else rig.of(rig.clock if role == "robot" else rig.other).robot
+    if table["driver"] != "fci":
+        return 0.0
+    return float(min(robot.late, robot.settings.late_limit) * robot.settings.cycle * trial.rig.limits.acceleration)
 
 
 def diaries(trial: Trial) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
