@@ -8,9 +8,9 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import minimize_scalar
 
 from hilt import job
-from hilt.core.faults import InputError
 from hilt.systems.docking.contact import contact_step
 from hilt.systems.docking.docking import DOCKING
+from tests.systems.docking import benches
 
 SAFE = ("dac", "pida", "twin")  # the methods that watch the energy
 CONE = "frames.cone=0.5"
@@ -18,8 +18,7 @@ HUNT_CROSSLEY = ("contact.kind=hunt-crossley", "contact.dissipation=10")
 
 
 def bench(scenario, *changes):
-    values = job.find("docking", scenario, changes)[1]
-    made = DOCKING.set_up(values)
+    values, made = benches.bench(scenario, *changes)
     return values, made.row[0], made.w[0].contact, made.p[0].contact
 
 
@@ -75,24 +74,6 @@ def test_hunt_crossley_in_space_is_that_of_dop853():
     peak = minimize_scalar(lambda t: -force(ideal.sol(t)), bounds=(top - 2e-3, top + 2e-3), options={"xatol": 1e-10})
     assert rows["V_WB_sim"]["v"][-1, 0] == pytest.approx(ideal.y[1, -1], rel=1e-5)
     assert rows["F_C_true_W"][:, 0].max() == pytest.approx(-peak.fun, rel=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        (("contact.kind=hunt-crossley", "contact.damping=5"), "contact.damping is 5 .* set contact.damping = 0"),
-        (("contact.dissipation=1",), "contact.dissipation is 1 .* contact.kind is linear"),
-        (("frames.cone=0.5",), "frames.cone is 0.5 rad but dof is 1"),
-    ],
-)
-def test_incompatible_keys_are_refused(changes, words):
-    with pytest.raises(InputError, match=words):
-        job.find("docking", "table1", changes)
-
-
-def test_the_twin_which_only_models_planes_is_refused_a_cone():
-    with pytest.raises(InputError, match="the twin treats each frame as a plane"):
-        job.find("docking", "oblique", [CONE, "compensate.method=twin"])
 
 
 def energies(*changes, scenario="oblique"):
