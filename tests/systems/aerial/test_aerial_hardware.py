@@ -1,7 +1,6 @@
 """The hardware side of `aerial`: the link to the simulation, the arm's kinematics, and the ledger of the human's side."""
 
 import math
-from types import SimpleNamespace
 from typing import Literal
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from hilt.compiled import jit
 from hilt.core import faults
-from hilt.core.scenario import Loop, Scenario
+from hilt.core.scenario import Scenario
 from hilt.core.signals import record, row_type
 from hilt.dynamics.body import Body
 from hilt.maths import chain, so3, spatial
@@ -40,41 +39,11 @@ from hilt.systems.aerial.interface import FADE, INTERFACE, SILENCE, Frames, inte
 from hilt.systems.aerial.port_guard import PortPassivity
 from hilt.systems.aerial.servo import SERVO, Servo
 from tests.packing import pack
+from tests.systems.aerial.stages import DOWN, DT, START, make
 
-DT = 0.005
-DOWN = (0.0, 0.0, 1.0, 0.0)
-START = ((0.5, 0.0, 0.4), DOWN)
 TICKS = 4000
 turns = st.tuples(*[st.floats(-2.0, 2.0)] * 3).map(so3.exp)
 places = st.tuples(*[st.floats(-1.0, 1.0)] * 3)
-
-
-def make(kind, **sections):
-    """Row, state and parameters of one stage."""
-    given_ = {
-        "loop": Loop(period=DT, duration=1.0),
-        "link": Link(),
-        "frames": Frames(),
-        "hardware_arm": HardwareArm(),
-        "hardware": Hardware(),
-        "force_filter": ForceFilter(bandwidth=100.0, bias_samples=0),
-        "servo": Servo(kind="lag", lag=0.015),
-        "port_passivity": PortPassivity(enabled=False),
-        "start_of_tool": START,
-        "start_of_simulated_tool": ((0.1, 0.0, 1.7), (1.0, 0.0, 0.0, 0.0)),
-        "start_of_base": ((0.0, 0.0, 2.0), 0.0),
-        "noise_key": lambda name: len(name),
-        **sections,
-    }
-    row = np.zeros(1, row_type({*kind.reads, *kind.writes}))
-    state, params = np.zeros(1, kind.state), np.zeros(1, kind.params)
-    sig, x, p = row[0], state[0], params[0]
-    for name in row.dtype.names:
-        if "q" in (row.dtype[name].names or ()):
-            sig[name].q = (1.0, 0.0, 0.0, 0.0)
-    pack(AERIAL, kind, p, SimpleNamespace(**given_))
-    kind.reset(sig, x, p)
-    return sig, x, p
 
 
 def exchange(stage, ticks, before=lambda sig: None):
