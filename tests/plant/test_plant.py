@@ -7,21 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hilt.core import scenario
+from hilt import job
 from hilt.maths import so3
 from hilt.plant.robot import robot_step, second_order_matrices
 from hilt.plant.sensor import sensor_step
-from hilt.systems.freefloat.freefloat import FREEFLOAT, FreeFloat
+from hilt.systems.freefloat.freefloat import FREEFLOAT
 from hilt.systems.freefloat.push import push_step
 from hilt.systems.freefloat.wall import wall_step
 
-NAMES = FREEFLOAT.scenario_files
-
 
 def bench(name, *settings):
-    tree = scenario.read_toml(NAMES[name])
-    scenario.apply_settings(tree, settings)
-    made = FREEFLOAT.set_up(scenario.build(FreeFloat, tree))
+    made = FREEFLOAT.set_up(job.find("freefloat", name, settings)[1])
     return made.row[0], made.w[0], made.p[0]
 
 
