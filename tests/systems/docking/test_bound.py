@@ -65,7 +65,7 @@ ROBOTS = [
 ]
 
 
-@pytest.mark.parametrize("clock", [1.0, 0.8])
+@pytest.mark.parametrize("clock", [1.0, 0.95, 0.8])
 @pytest.mark.parametrize("n", [3.0, 5.0])
 def test_a_pure_delay_has_the_closed_form(n, clock):
     touch = replace(LATE, acceleration=n * SPEED * OMEGA, clock=clock)
