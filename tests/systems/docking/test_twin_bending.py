@@ -286,12 +286,7 @@ def bending(*changes):
     return rows, padded(speeds_after(rows, values), ideal.speeds), padded(peak_forces(rows, values), ideal.peaks)
 
 
-ROBOTS = [
-    (30, 0.5, "0.3 N/um", 8),
-    (0, 1.0, "0.3 N/um", 20),
-    (20, 0.7, "1 N/um", 12),
-    (30, 0.7, "2 N/um", 20),
-]
+ROBOTS = [(30, 0.5, "0.3 N/um", 8), (0, 1.0, "0.3 N/um", 20), (20, 0.7, "1 N/um", 12), (30, 0.7, "2 N/um", 20)]
 
 
 def changes_of(dead, zeta, stiffness, mode):
