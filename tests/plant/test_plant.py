@@ -4,23 +4,23 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilt import job
 from hilt.maths import so3
 from hilt.plant.robot import robot_step, second_order_matrices
 from hilt.plant.sensor import sensor_step
-from hilt.systems.freefloat.freefloat import FREEFLOAT
 from hilt.systems.freefloat.push import push_step
 from hilt.systems.freefloat.wall import wall_step
+from tests.systems import benches
 
 
 def bench(name, *settings):
-    made = FREEFLOAT.set_up(job.find("freefloat", name, settings)[1])
-    return made.row[0], made.w[0], made.p[0]
+    sig, _, w, p = benches.parts("freefloat", name, *settings)
+    return sig, w, p
 
 
+@settings(max_examples=40)
 @given(st.floats(0.0, 20.0))
 def test_a_late_robot_follows_a_ramp_at_its_delay(samples):
     sig, w, p = bench("wall", f"robot.delay={samples * 1e-3!r}")

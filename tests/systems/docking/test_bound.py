@@ -233,9 +233,13 @@ def docking(*settings, scenario="table1"):
     return job.find("docking", scenario, list(settings))[1]
 
 
-def test_no_bound_is_given_where_none_is_known():
-    with pytest.raises(InputError, match="its bound is not known"):
-        bound_for(docking("contact.kind=hertz", "contact.damping=100 N*s/m"))
+@pytest.mark.parametrize(
+    ("scenario", "words"), [("table1", "its bound is not known"), ("bending", "Hertz contact on a robot that bends")]
+)
+def test_no_bound_is_given_where_none_is_known(scenario, words):
+    damping = 0 if scenario == "bending" else 100
+    with pytest.raises(InputError, match=words):
+        bound_for(docking("contact.kind=hertz", f"contact.damping={damping} N*s/m", scenario=scenario))
 
 
 phases = st.floats(1e-3, 1.0)

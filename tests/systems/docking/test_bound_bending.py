@@ -1,7 +1,6 @@
 """The bound of a first touch on a robot that bends: limiting cases, and that nothing goes below it."""
 
 import functools
-import json
 
 import numpy as np
 import pytest
@@ -15,7 +14,6 @@ from hilt.systems.docking.analysis.bound_bending import Tip, forces, least_cof, 
 from hilt.systems.docking.analysis.bound_lp import least_cof_lp
 from hilt.systems.docking.paper import twin_bending, twin_runs
 from hilt.systems.docking.views import bound as view
-from tests.e2e.command import here
 
 ROBOTS = [
     twin_bending.bending(dead, zeta, stiffness, mode)
@@ -135,14 +133,7 @@ def test_its_metric_is_missing_and_hilt_bound_has_it():
     easy = view.bound(values_of(ROBOTS[0]))
     assert easy.cof == 1.0
     assert easy.sentence.startswith("Real time forces no excess")
-
-
-def test_on_the_command_line(tmp_path):
-    done = here(tmp_path, "bound", "docking", "--scenario", "bending", "--json")
-    assert json.loads(done.stdout)["bound_cof_after_tick"] == 1.0
-    done = here(tmp_path, "bound", "docking", "--scenario", "bending", "--set", "contact.kind=hertz")
-    assert done.returncode == 2
-    assert "Hertz contact on a robot that bends" in done.stderr
+    assert view.bound(twin_runs.scenario("bending")).cof == 1.0
 
 
 def test_what_cannot_be_computed_is_one_sentence():

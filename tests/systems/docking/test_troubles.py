@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hilt.plant.robot import robot_step
@@ -26,6 +26,7 @@ def press(sig, w, p, depth, rate=0.0, side=1):
     return side * sig.F_C_true_W[0]
 
 
+@settings(max_examples=40)
 @given(st.floats(1e-6, 2e-3), st.floats(1e5, 1e8), st.sampled_from([-1, 1]), KINDS)
 def test_a_robot_that_yields_is_a_spring_in_series(depth, stiffness, side, kind):
     sig, _, w, p = parts("table1", f"robot.stiffness={stiffness}", f"contact.kind={kind}")
