@@ -4,27 +4,23 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilt.core import scenario
 from hilt.maths import so3
 from hilt.plant.robot import robot_step, second_order_matrices
 from hilt.plant.sensor import sensor_step
-from hilt.systems.freefloat.freefloat import FREEFLOAT, FreeFloat
 from hilt.systems.freefloat.push import push_step
 from hilt.systems.freefloat.wall import wall_step
-
-NAMES = FREEFLOAT.scenario_files
+from tests.systems import benches
 
 
 def bench(name, *settings):
-    tree = scenario.read_toml(NAMES[name])
-    scenario.apply_settings(tree, settings)
-    made = FREEFLOAT.set_up(scenario.build(FreeFloat, tree))
-    return made.row[0], made.w[0], made.p[0]
+    sig, _, w, p = benches.parts("freefloat", name, *settings)
+    return sig, w, p
 
 
+@settings(max_examples=40)
 @given(st.floats(0.0, 20.0))
 def test_a_late_robot_follows_a_ramp_at_its_delay(samples):
     sig, w, p = bench("wall", f"robot.delay={samples * 1e-3!r}")
@@ -101,6 +97,7 @@ def test_a_wall_only_pushes(x, rate):
 
 
 def sense(sig, w, p, force, torque=(0, 0, 0)):
+    sig.X_WB_true.q[0] = 1.0
     sig.F_Bcm_true_W.f[:] = force
     sig.F_Bcm_true_W.tau[:] = torque
     sensor_step(sig, w.sensor, p.sensor, 1e-3)
@@ -108,7 +105,6 @@ def sense(sig, w, p, force, torque=(0, 0, 0)):
 
 def test_a_low_pass_sensor_rises_with_its_time_constant():
     sig, w, p = bench("wall", "sensor.bandwidth=50 Hz")
-    sig.X_WB_true.q[0] = 1.0
     for k in range(1, 20):
         sense(sig, w, p, (10.0, 0, 0))
         assert sig.F_So_S.f[0] == pytest.approx(10 * (1 - math.exp(-2 * math.pi * 50 * k * 1e-3)), rel=1e-12)
@@ -116,7 +112,6 @@ def test_a_low_pass_sensor_rises_with_its_time_constant():
 
 def test_bias_and_delay_of_the_sensor():
     sig, w, p = bench("wall", "sensor.delay=2.5 ms", "sensor.bias=[1, 2, 3]")
-    sig.X_WB_true.q[0] = 1.0
     for k in range(10):
         sense(sig, w, p, (float(k), 0, 0))
     assert sig.F_So_S.f == pytest.approx((9 - 2.5 + 1, 2, 3))
@@ -126,7 +121,6 @@ def test_the_sensor_measures_the_wrench_at_its_own_origin_and_frame():
     """Sensor turned by 90° about z and 0.2 m up: a push along x is along -y there, with a torque."""
     half = math.sqrt(0.5)
     sig, w, p = bench("oos-sim", "sensor.noise=0", "sensor.torque_noise=0", f"sensor.attitude=[{half}, 0, 0, {half}]")
-    sig.X_WB_true.q[0] = 1.0
     sense(sig, w, p, (10.0, 0, 0))
     assert sig.F_So_S.f == pytest.approx((0, -10, 0), abs=1e-12)
     # at So the torque in W is -(0, 0, 0.2) × (10, 0, 0) = (0, -2, 0), which is (-2, 0, 0) in S
@@ -135,7 +129,6 @@ def test_the_sensor_measures_the_wrench_at_its_own_origin_and_frame():
 
 def test_noise_has_the_rms_of_the_scenario():
     sig, w, p = bench("oos-sim", "sensor.noise=0.5 N")
-    sig.X_WB_true.q[0] = 1.0
     values = []
     for _ in range(2000):
         sense(sig, w, p, (0, 0, 0))

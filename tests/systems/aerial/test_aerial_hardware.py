@@ -1,7 +1,6 @@
 """The hardware side of `aerial`: the link to the simulation, the arm's kinematics, and the ledger of the human's side."""
 
 import math
-from types import SimpleNamespace
 from typing import Literal
 
 import numpy as np
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from hilt.compiled import jit
 from hilt.core import faults
-from hilt.core.scenario import Loop, Scenario
+from hilt.core.scenario import Scenario
 from hilt.core.signals import record, row_type
 from hilt.dynamics.body import Body
 from hilt.maths import chain, so3, spatial
@@ -40,41 +39,12 @@ from hilt.systems.aerial.interface import FADE, INTERFACE, SILENCE, Frames, inte
 from hilt.systems.aerial.port_guard import PortPassivity
 from hilt.systems.aerial.servo import SERVO, Servo
 from tests.packing import pack
+from tests.systems.aerial.stages import DOWN, DT, START, make
 
-DT = 0.005
-DOWN = (0.0, 0.0, 1.0, 0.0)
-START = ((0.5, 0.0, 0.4), DOWN)
 TICKS = 4000
+HARDWARE = HardwareArm()
 turns = st.tuples(*[st.floats(-2.0, 2.0)] * 3).map(so3.exp)
 places = st.tuples(*[st.floats(-1.0, 1.0)] * 3)
-
-
-def make(kind, **sections):
-    """Row, state and parameters of one stage."""
-    given_ = {
-        "loop": Loop(period=DT, duration=1.0),
-        "link": Link(),
-        "frames": Frames(),
-        "hardware_arm": HardwareArm(),
-        "hardware": Hardware(),
-        "force_filter": ForceFilter(bandwidth=100.0, bias_samples=0),
-        "servo": Servo(kind="lag", lag=0.015),
-        "port_passivity": PortPassivity(enabled=False),
-        "start_of_tool": START,
-        "start_of_simulated_tool": ((0.1, 0.0, 1.7), (1.0, 0.0, 0.0, 0.0)),
-        "start_of_base": ((0.0, 0.0, 2.0), 0.0),
-        "noise_key": lambda name: len(name),
-        **sections,
-    }
-    row = np.zeros(1, row_type({*kind.reads, *kind.writes}))
-    state, params = np.zeros(1, kind.state), np.zeros(1, kind.params)
-    sig, x, p = row[0], state[0], params[0]
-    for name in row.dtype.names:
-        if "q" in (row.dtype[name].names or ()):
-            sig[name].q = (1.0, 0.0, 0.0, 0.0)
-    pack(AERIAL, kind, p, SimpleNamespace(**given_))
-    kind.reset(sig, x, p)
-    return sig, x, p
 
 
 def exchange(stage, ticks, before=lambda sig: None):
@@ -106,28 +76,21 @@ def test_the_wrench_is_turned_and_keeps_its_power(q_NH, q_Nb, f, tau):
     assert np.dot(sig.F_E_b.f, v_b) + np.dot(sig.F_E_b.tau, w_b) == pytest.approx(there, abs=1e-13)
 
 
-def test_a_link_without_delay_is_a_wire():
-    """Exactly: the same tick, the same bits."""
+@pytest.mark.parametrize("late", [0, 6])
+def test_a_link_delays_both_directions_and_without_delay_it_is_a_wire(late):
+    """Exactly: the same bits, in the same tick where there is no delay."""
 
     def move(sig):
         sig.F_h_H.f = (math.sin(sig.t), 0.1 * sig.t, 1.0 / 3.0)
         sig.e_p_N = (0.01 * math.cos(sig.t), 0.0, 0.02)
 
-    log = exchange(make(INTERFACE), 200, move)
-    assert (log["F_E_N"]["f"] == log["F_h_H"]["f"]).all()
-    assert (log["e_p_H"] == log["e_p_N"]).all()
-    assert (log["wrench_share"] == 1.0).all()
-
-
-def test_both_directions_are_late_by_the_delay():
-    def move(sig):
-        sig.F_h_H.f[0] = sig.e_p_N[1] = 1.0 + sig.t
-
-    log = exchange(make(INTERFACE, link=Link(delay=0.030)), 100, move)
-    assert (log["F_E_N"]["f"][:6] == 0.0).all()
-    assert (log["F_E_N"]["f"][6:, 0] == 1.0 + log["t"][:-6]).all()
-    assert (log["e_p_H"][6:, 1] == 1.0 + log["t"][:-6]).all()
-    assert log["wrench_delay_mean"][-1] == log["motion_delay_mean"][-1] == pytest.approx(0.030, abs=1e-12)
+    log = exchange(make(INTERFACE, link=Link(delay=late * DT)), 200, move)
+    sent = log[: len(log) - late]
+    assert (log["F_E_N"]["f"][late:] == sent["F_h_H"]["f"]).all()
+    assert (log["F_E_N"]["f"][:late] == 0.0).all()
+    assert (log["e_p_H"][late:] == sent["e_p_N"]).all()
+    assert (log["wrench_share"][late:] == 1.0).all()
+    assert log["wrench_delay_mean"][-1] == log["motion_delay_mean"][-1] == pytest.approx(late * DT, abs=1e-12)
 
 
 def test_losses_are_counted_and_the_newest_is_used():
@@ -209,30 +172,31 @@ def test_a_link_that_holds_too_much_is_refused():
 # The arm
 
 
-def test_the_arm_has_its_published_lengths():
-    """Straight up: 0.34 + 0.40 + 0.40 + 0.126 m to the flange; bent at the shoulder, 0.926 m plus the tool away from it."""
+def tool_at(q, length=HARDWARE.tool_length):
+    """Pose of the tool, `length` beyond the flange."""
     x, p = np.zeros(1, chain.CHAIN_WORK)[0], np.zeros(1, chain.CHAIN)[0]
-    pack_iiwa(p, 0.1)
-    q = np.zeros(7)
-    chain.forward(x, p, q, *spatial.UNMOVED)
-    assert x.p == pytest.approx((0.0, 0.0, 1.266 + 0.1), abs=1e-12)
-    q[1] = 0.5 * math.pi
-    chain.forward(x, p, q, *spatial.UNMOVED)
-    assert x.p == pytest.approx((0.926 + 0.1, 0.0, 0.34), abs=1e-12)
-    q[1], q[3] = 0.0, 0.5 * math.pi  # the elbow bends in the opposite direction
-    chain.forward(x, p, q, *spatial.UNMOVED)
-    assert x.p == pytest.approx((-0.526 - 0.1, 0.0, 0.74), abs=1e-12)
+    pack_iiwa(p, length)
+    chain.forward(x, p, np.array(q), *spatial.UNMOVED)
+    return x.p, x.q
+
+
+@pytest.mark.parametrize(
+    ("joint", "place"),
+    [(0, (0.0, 0.0, 1.266 + 0.1)), (1, (0.926 + 0.1, 0.0, 0.34)), (3, (-0.526 - 0.1, 0.0, 0.74))],
+    ids=["straight up", "shoulder", "elbow, the other way"],
+)
+def test_the_arm_has_its_published_lengths(joint, place):
+    """0.34 + 0.40 + 0.40 + 0.126 m to the flange; one joint is bent by 90°."""
+    assert tool_at(0.5 * math.pi * np.eye(7)[joint], 0.1)[0] == pytest.approx(place, abs=1e-12)
 
 
 @pytest.mark.parametrize("place", [(0.5, 0.0, 0.4), (0.4, 0.3, 0.5), (0.6, -0.2, 0.3)])
 def test_the_start_posture_reaches_the_start_within_its_limits(place):
     posture, left = start_posture(HardwareArm(), place, DOWN)
-    x, p = np.zeros(1, chain.CHAIN_WORK)[0], np.zeros(1, chain.CHAIN)[0]
-    pack_iiwa(p, HardwareArm().tool_length)
-    chain.forward(x, p, np.array(posture), *spatial.UNMOVED)
+    p, q = tool_at(posture)
     assert left < 1e-9
-    assert x.p == pytest.approx(place, abs=1e-9)
-    assert abs(np.dot(x.q, DOWN)) == pytest.approx(1.0, abs=1e-12)
+    assert p == pytest.approx(place, abs=1e-9)
+    assert abs(np.dot(q, DOWN)) == pytest.approx(1.0, abs=1e-12)
     assert (np.array(LIMITS) - np.abs(posture) > math.radians(15.0)).all()
 
 
@@ -332,16 +296,7 @@ KINDS = {**PLANT, **TICK}
 ROW = row_type({name for kind in KINDS.values() for name in (*kind.reads, *kind.writes)})
 STATE = record(**{key: kind.state for key, kind in KINDS.items()})
 PARAMS = record(**{key: kind.params for key, kind in KINDS.items()})
-PORTS = (
-    "W_environment",
-    "W_sampling",
-    "W_delay",
-    "W_sensor",
-    "W_damping",
-    "W_gains",
-    "W_lead_and_base",
-    "W_limits",
-)
+PORTS = ("W_environment", "W_sampling", "W_delay", "W_sensor", "W_damping", "W_gains", "W_lead_and_base", "W_limits")
 
 
 @jit
@@ -475,10 +430,7 @@ def test_what_the_simulation_does_does_not_trip_the_guard(busy):
 
 def test_commands_are_what_the_joints_reach():
     log = held(3, ticks=400)
-    x, p = np.zeros(1, chain.CHAIN_WORK)[0], np.zeros(1, chain.CHAIN)[0]
-    pack_iiwa(p, HardwareArm().tool_length)
     for row in log[::20]:
-        chain.forward(x, p, row["q_hw"].copy(), *spatial.UNMOVED)
-        assert row["X_WB_cmd"]["p"] == pytest.approx(x.p, abs=1e-13)
+        assert row["X_WB_cmd"]["p"] == pytest.approx(tool_at(row["q_hw"])[0], abs=1e-13)
     steps = np.diff(log["X_WB_cmd"]["p"], axis=0) / DT
     assert log["V_WB_cmd"]["v"][1:] == pytest.approx(steps, abs=1e-9)

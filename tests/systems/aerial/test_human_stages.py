@@ -1,7 +1,6 @@
 """Force filter, servo, hand and both admittances as stages, each by itself."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,23 +9,18 @@ from hypothesis import strategies as st
 
 from hilt.core.faults import InputError
 from hilt.core.gravity import STANDARD_GRAVITY
-from hilt.core.scenario import Loop, Section, build
-from hilt.core.signals import row_type
+from hilt.core.scenario import Section, build
 from hilt.maths import so3
 from hilt.plant.robot import robot_step
 from hilt.plant.sensor import Sensor
-from hilt.systems.aerial.aerial import AERIAL
 from hilt.systems.aerial.arm_admittance import ARM_ADMITTANCE, arm_admittance_step
 from hilt.systems.aerial.force_filter import FORCE_FILTER, ForceFilter, force_filter_step
-from hilt.systems.aerial.gains import HOOKED, Gains
+from hilt.systems.aerial.gains import HOOKED
 from hilt.systems.aerial.hand import AWAY, GONE, HAND, HOLDS, Hand, hand_step
 from hilt.systems.aerial.hardware_admittance import HARDWARE_ADMITTANCE, Hardware, hardware_admittance_step
-from hilt.systems.aerial.port_guard import PortPassivity
 from hilt.systems.aerial.servo import SERVO, Servo
-from hilt.systems.aerial.tank import Tank
-from tests.packing import pack
+from tests.systems.aerial.stages import DT, make
 
-DT = 0.005
 TURNED = so3.exp((0.4, -0.7, 1.1))
 
 
@@ -36,32 +30,6 @@ class Keys(Section):
     hand: Hand | None = None
     servo: Servo | None = None
     force_filter: ForceFilter | None = None
-
-
-def make(kind, **sections):
-    """Row, state and parameters of one stage; sections not named have the simplest values."""
-    given_ = {
-        "loop": Loop(period=DT, duration=1.0),
-        "force_filter": ForceFilter(bandwidth=100.0, bias_samples=0),
-        "sensor": Sensor(),
-        "servo": Servo(kind="lag", lag=0.015),
-        "hardware": Hardware(follow_gains=False),
-        "port_passivity": PortPassivity(enabled=False),
-        "gains": Gains(),
-        "tank": Tank(),
-        "start_of_tool": ((0.5, 0.0, 0.4), (1.0, 0.0, 0.0, 0.0)),
-        "noise_key": lambda name: 7,
-        **sections,
-    }
-    row = np.zeros(1, row_type({*kind.reads, *kind.writes}))
-    state, params = np.zeros(1, kind.state), np.zeros(1, kind.params)
-    sig, x, p = row[0], state[0], params[0]
-    for name in row.dtype.names:
-        if "q" in (row.dtype[name].names or ()):
-            sig[name].q = (1.0, 0.0, 0.0, 0.0)
-    pack(AERIAL, kind, p, SimpleNamespace(**given_))
-    kind.reset(sig, x, p)
-    return sig, x, p
 
 
 def test_bias_and_load_are_distinguished():
@@ -224,7 +192,7 @@ def test_a_hand_that_lets_go_before_it_holds_is_refused():
 @given(st.floats(-0.2, 0.2))
 def test_the_hardware_shows_the_base_inside_its_box_and_smoothly(away):
     """[Cuniato2022, eq. 5] as a displacement: x_asked = x_rest + LPF(clamp(e_p')); it produces no force."""
-    sig, x, p = make(HARDWARE_ADMITTANCE)
+    sig, x, p = make(HARDWARE_ADMITTANCE, hardware=Hardware(follow_gains=False))
     sig.X_HB_rest.p = sig.X_WB_meas.p = (0.5, 0.0, 0.4)
     sig.e_p_H[1] = away
     for n in range(1, 30):
@@ -236,7 +204,7 @@ def test_the_hardware_shows_the_base_inside_its_box_and_smoothly(away):
 
 def test_the_hardware_yields_along_the_force():
     """To f/K and τ/K at rest; K 5 N/m, M 1 kg, D 10 N·s/m settle with 1.9 s."""
-    sig, x, p = make(HARDWARE_ADMITTANCE)
+    sig, x, p = make(HARDWARE_ADMITTANCE, hardware=Hardware(follow_gains=False))
     sig.X_HB_rest.p, sig.X_HB_rest.q = (0.5, 0.0, 0.4), TURNED
     sig.F_h_H.f[2], sig.F_h_H.tau[0] = -1.0, 0.5
     for _ in range(6000):

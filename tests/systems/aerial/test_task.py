@@ -43,10 +43,7 @@ from tests.packing import pack
 DT = 0.01
 LEVEL = (1.0, 0.0, 0.0, 0.0)
 PATH = Planner(
-    waypoints=(
-        WayPoint(arrival=0.0, position=(0.0, 0.0, 1.5)),
-        WayPoint(arrival=1.0, position=(0.1, 0.0, 1.5), yaw=0.2),
-    )
+    waypoints=(WayPoint(arrival=0.0, position=(0.0, 0.0, 1.5)), WayPoint(arrival=1.0, position=(0.1, 0.0, 1.5), yaw=0.2))
 )
 PLACE = (0.2, 0.1, 0.15)
 

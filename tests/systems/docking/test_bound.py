@@ -65,7 +65,7 @@ ROBOTS = [
 ]
 
 
-@pytest.mark.parametrize("clock", [1.0, 0.8])
+@pytest.mark.parametrize("clock", [1.0, 0.95, 0.8])
 @pytest.mark.parametrize("n", [3.0, 5.0])
 def test_a_pure_delay_has_the_closed_form(n, clock):
     touch = replace(LATE, acceleration=n * SPEED * OMEGA, clock=clock)
@@ -191,7 +191,7 @@ def test_stiffness_and_clock_that_just_meet_five_percent():
     assert k == pytest.approx(critical_stiffness(MASS, LATE.t_b, LATE.acceleration, SPEED), rel=1e-9)
     beta = clock_for(LATE)
     assert beta == pytest.approx(clock_needed(OMEGA, LATE.t_b, 5.0, 0.05), rel=1e-9)
-    for touch in (second_order(0.5, 0.038, 0.01), replace(LATE, stiffness=1.2e7, hertz=True)):
+    for touch in (LATE, second_order(0.5, 0.038, 0.01), replace(LATE, stiffness=1.2e7, hertz=True)):
         assert least_cof_of(touch) > 1.05
         assert least_cof_of(replace(touch, stiffness=stiffness_for(touch))) == pytest.approx(1.05, abs=1e-6)
         assert least_cof_of(replace(touch, clock=clock_for(touch))) == pytest.approx(1.05, abs=1e-6)
@@ -233,9 +233,13 @@ def docking(*settings, scenario="table1"):
     return job.find("docking", scenario, list(settings))[1]
 
 
-def test_no_bound_is_given_where_none_is_known():
-    with pytest.raises(InputError, match="its bound is not known"):
-        bound_for(docking("contact.kind=hertz", "contact.damping=100 N*s/m"))
+@pytest.mark.parametrize(
+    ("scenario", "words"), [("table1", "its bound is not known"), ("bending", "Hertz contact on a robot that bends")]
+)
+def test_no_bound_is_given_where_none_is_known(scenario, words):
+    damping = 0 if scenario == "bending" else 100
+    with pytest.raises(InputError, match=words):
+        bound_for(docking("contact.kind=hertz", f"contact.damping={damping} N*s/m", scenario=scenario))
 
 
 phases = st.floats(1e-3, 1.0)

@@ -1,6 +1,6 @@
 """The bound of a first touch on a robot that bends: limiting cases, and that nothing goes below it."""
 
-import json
+import functools
 
 import numpy as np
 import pytest
@@ -14,7 +14,6 @@ from hilt.systems.docking.analysis.bound_bending import Tip, forces, least_cof, 
 from hilt.systems.docking.analysis.bound_lp import least_cof_lp
 from hilt.systems.docking.paper import twin_bending, twin_runs
 from hilt.systems.docking.views import bound as view
-from tests.e2e.command import here
 
 ROBOTS = [
     twin_bending.bending(dead, zeta, stiffness, mode)
@@ -37,6 +36,13 @@ def touch_and_tip(robot, *changes):
     return touch_of(values), tip_of(values)
 
 
+@functools.cache
+def solved(robot):
+    """Touch and tip, the best command, and the forces that a command causes."""
+    touch, tip = touch_and_tip(robot)
+    return touch, tip, least_touch(touch, tip), forces(touch, tip)
+
+
 @pytest.mark.parametrize("dead_time", [30, 40])
 @pytest.mark.parametrize("damping", ["0 N*s/m", "200 N*s/m"])
 def test_a_robot_that_hardly_bends_has_the_bound_of_a_stiff_one(dead_time, damping):
@@ -50,8 +56,7 @@ def test_a_robot_that_hardly_bends_has_the_bound_of_a_stiff_one(dead_time, dampi
 
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_the_best_command_has_that_peak_in_an_independent_integration(robot):
-    touch, tip = touch_and_tip(robot)
-    found, nodes = least_touch(touch, tip), forces(touch, tip)
+    touch, tip, found, nodes = solved(robot)
     at = touch.t_b + nodes.step * np.arange(len(found.rates))
 
     def rate(t):
@@ -75,8 +80,7 @@ def test_the_best_command_has_that_peak_in_an_independent_integration(robot):
 def test_no_command_lifts_the_tip_off_before_a_peak_above_that_of_space(robot):
     """So the force of a tip that stays in contact is the actual force, for every command, as long as the bound needs it. If the
     lowest peak found is below that of space, a command reaches it, and the bound is 1 whatever other commands do."""
-    touch, tip = touch_and_tip(robot)
-    found, nodes = least_touch(touch, tip), forces(touch, tip)
+    touch, _, found, nodes = solved(robot)
     assert found.peak > touch.ideal
     assert (found.force[1 : len(nodes.early)] > 0.0).all()
     peak = int(np.argmax(nodes.late(found.rates)[: len(found.t) - len(nodes.early)]))
@@ -89,8 +93,7 @@ def test_no_command_lifts_the_tip_off_before_a_peak_above_that_of_space(robot):
 
 @pytest.mark.parametrize("robot", ROBOTS)
 def test_no_other_command_has_a_lower_peak(robot):
-    touch, tip = touch_and_tip(robot)
-    found, nodes = least_touch(touch, tip), forces(touch, tip)
+    touch, _, found, nodes = solved(robot)
     draw, count = np.random.default_rng(1), len(nodes.given)
     largest = touch.acceleration * nodes.step
     for _ in range(200):
@@ -130,14 +133,7 @@ def test_its_metric_is_missing_and_hilt_bound_has_it():
     easy = view.bound(values_of(ROBOTS[0]))
     assert easy.cof == 1.0
     assert easy.sentence.startswith("Real time forces no excess")
-
-
-def test_on_the_command_line(tmp_path):
-    done = here(tmp_path, "bound", "docking", "--scenario", "bending", "--json")
-    assert json.loads(done.stdout)["bound_cof_after_tick"] == 1.0
-    done = here(tmp_path, "bound", "docking", "--scenario", "bending", "--set", "contact.kind=hertz")
-    assert done.returncode == 2
-    assert "Hertz contact on a robot that bends" in done.stderr
+    assert view.bound(twin_runs.scenario("bending")).cof == 1.0
 
 
 def test_what_cannot_be_computed_is_one_sentence():

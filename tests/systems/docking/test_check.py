@@ -55,19 +55,13 @@ def test_the_tutorials_facility():
     assert kinds("robot.delay=14 ms", "sensor.noise=0.8 N") == {"missed"}
 
 
-def test_what_the_check_advises_for_the_facility_works():
-    changes = ("robot.delay=14 ms", TWIN)
+@pytest.mark.parametrize("changes", [("robot.delay=14 ms", TWIN), (QUICK,)], ids=["as advised", "pida"])
+def test_noise_that_is_tolerated(changes):
     needed = remark("detection", *changes, "sensor.noise=0.8 N").needed
     system, values, _ = found(*changes, f"sensor.noise={0.9 * needed}")
     assert all(each.fine for each in check(system, values))
-    assert kinds(*changes, f"sensor.noise={0.9 * needed}", seeds=range(1, 6)) == {"met"}
-    assert kinds(*changes, f"sensor.noise={2.0 * needed}", seeds=range(1, 6)) == {"missed"}
-
-
-def test_noise_that_pida_tolerates():
-    needed = remark("detection", QUICK, "sensor.noise=0.8 N").needed
-    assert kinds(QUICK, f"sensor.noise={0.9 * needed}", seeds=range(1, 6)) == {"met"}
-    assert kinds(QUICK, f"sensor.noise={2.0 * needed}", seeds=range(1, 6)) == {"missed"}
+    for factor, kind in ((0.9, "met"), (2.0, "missed")):
+        assert kinds(*changes, f"sensor.noise={factor * needed}", seeds=range(1, 6)) == {kind}
 
 
 @pytest.mark.parametrize("ratio", [0.2, 0.5, 0.9])
@@ -93,23 +87,15 @@ def test_laws_of_the_delay(method, law, wt):
     assert result.metrics[name][0] == pytest.approx(wanted, abs=0.02 * wanted)
 
 
-@pytest.mark.parametrize("method", ["none", "pic", "dac", "pida"])
-def test_delay(method):
-    changes = (f"compensate.method={method}", "loop.period=0.1 ms")
-    needed = remark("delay", *changes, "robot.delay=20 ms").needed
-    both_sides("delay", "robot.delay", 0.85 * needed, 1.25 * needed, *changes)
+IN_REAL_TIME = (TWIN, "compensate.mode=realtime")
+LATE = [((f"compensate.method={method}", "loop.period=0.1 ms"), 20, 0.85, 1.25) for method in ("none", "pic", "dac", "pida")]
 
 
-def test_delay_of_the_twin_in_real_time():
-    changes = (TWIN, "compensate.mode=realtime")
-    bad = remark("delay", *changes, "robot.delay=30 ms")
-    assert "compensate.mode = 'guarded'" in bad.sentence
-    both_sides("delay", "robot.delay", 0.9 * bad.needed, 1.2 * bad.needed, *changes)
-
-
-def test_the_twin_at_a_slower_clock_tolerates_the_delay_that_the_check_allows():
-    needed = remark("delay", TWIN, "robot.delay=14 ms").needed
-    both_sides("delay", "robot.delay", 0.95 * needed, 1.2 * needed, TWIN)
+@pytest.mark.parametrize(("changes", "late", "low", "high"), [*LATE, (IN_REAL_TIME, 30, 0.9, 1.2), ((TWIN,), 14, 0.95, 1.2)])
+def test_delay(changes, late, low, high):
+    bad = remark("delay", *changes, f"robot.delay={late} ms")
+    assert ("compensate.mode = 'guarded'" in bad.sentence) == (changes == IN_REAL_TIME)
+    both_sides("delay", "robot.delay", low * bad.needed, high * bad.needed, *changes)
 
 
 @pytest.mark.parametrize(("method", "fails_at"), [("none", 0.75), ("pida", 0.7), ("twin", 0.75)])
@@ -120,31 +106,23 @@ def test_period(method, fails_at):
 
 
 @pytest.mark.parametrize(
-    ("about", "key", "needed"),
+    ("about", "key", "needed", "too_little", "changes"),
     [
-        ("force", "limits.force", 1.05 * PEAK),
-        ("speed", "limits.speed", 8e-3),
-        ("acceleration", "limits.acceleration", 1.05 * 8e-3 * OMEGA),
-        ("energy", "limits.energy", 0.5 * 12.0 * 8e-3**2),
-        ("sensor range", "sensor.saturation", PEAK),
-        ("speed", "robot.speed_limit", 8e-3),
+        ("force", "limits.force", 1.05 * PEAK, 0.9, (QUICK,)),
+        ("speed", "limits.speed", 8e-3, 0.9, (QUICK,)),
+        ("acceleration", "limits.acceleration", 1.05 * 8e-3 * OMEGA, 0.9, (QUICK,)),
+        ("energy", "limits.energy", 0.5 * 12.0 * 8e-3**2, 0.9, (QUICK,)),
+        ("sensor range", "sensor.saturation", PEAK, 0.9, (QUICK,)),
+        ("speed", "robot.speed_limit", 8e-3, 0.9, (QUICK,)),
+        ("acceleration", "robot.acceleration_limit", 8e-3 * OMEGA, 0.5, (QUICK,)),
+        # Method twin needs room for its own commands.
+        ("speed", "limits.speed", 12e-3, 0.98, (TWIN, "robot.delay=14 ms")),
+        ("acceleration", "limits.acceleration", 5 * 8e-3 * OMEGA, 0.5, (TWIN, "robot.delay=14 ms")),
     ],
 )
-def test_limits(about, key, needed):
-    _, bad = both_sides(about, key, 1.02 * needed, 0.9 * needed, QUICK)
+def test_limits(about, key, needed, too_little, changes):
+    _, bad = both_sides(about, key, 1.02 * needed, too_little * needed, *changes)
     assert bad.needed == pytest.approx(needed)
-
-
-def test_an_acceleration_that_the_robot_itself_does_not_reach():
-    needed = 8e-3 * OMEGA
-    both_sides("acceleration", "robot.acceleration_limit", 1.02 * needed, 0.5 * needed, QUICK)
-
-
-def test_limits_of_the_twin_leave_room_for_its_own_commands():
-    both_sides("speed", "limits.speed", 1.02 * 12e-3, 0.98 * 12e-3, TWIN, "robot.delay=14 ms")
-    both_sides(
-        "acceleration", "limits.acceleration", 1.02 * 5 * 8e-3 * OMEGA, 0.5 * 5 * 8e-3 * OMEGA, TWIN, "robot.delay=14 ms"
-    )
 
 
 def test_workspace():

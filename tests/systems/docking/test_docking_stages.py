@@ -4,10 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
 
-from hilt import job
 from hilt.core import ledger
 from hilt.maths import so3
 from hilt.plant.encoder import encoder_step
@@ -15,27 +16,27 @@ from hilt.plant.robot import robot_step
 from hilt.plant.sensor import target_sensor_step
 from hilt.systems.docking.contact import contact_step
 from hilt.systems.docking.contact_sense import contact_sense_step
-from hilt.systems.docking.delay_compensation import COMPENSATE, effective_mass, energy_controller
-from hilt.systems.docking.docking import DOCKING
+from hilt.systems.docking.delay_compensation import COMPENSATE, energy_controller
 from hilt.systems.docking.identify import identify_step
+from hilt.systems.docking.metrics import damped_contact
 from hilt.systems.docking.two_bodies import two_bodies_step
+from tests.systems.docking import benches
+from tests.systems.docking.benches import DT, FREE, K
 
 pytestmark = pytest.mark.uncompiled
 
-DT = 1e-3
 number = st.floats(-1.0, 1.0)
 vector = st.tuples(number, number, number)
 
 
-def bench(name, *settings):
-    _, values, _ = job.find("docking", name, list(settings))
-    made = DOCKING.set_up(values)
+def bench(name, *changes):
+    values, made = benches.bench(name, *changes)
     return values, made.row[0], made.x[0], made.w[0], made.p[0]
 
 
 def touch(sig, w, p, depth, rate=0.0):
     """Put the true tip `depth` into the front frame, moving at `rate`."""
-    sig.X_WB_true.p[:] = (0.010 + depth, 0, 0)
+    sig.X_WB_true.p[:] = (FREE + depth, 0, 0)
     sig.X_WB_true.q[:] = (1, 0, 0, 0)
     sig.V_WB_true.v[:] = (rate, 0, 0)
     contact_step(sig, w.contact, p.contact, DT)
@@ -63,7 +64,7 @@ def test_the_rear_frame_has_its_own_stiffness():
     sig.X_WB_true.p[:] = (-0.011, 0, 0)
     sig.X_WB_true.q[:] = (1, 0, 0, 0)
     contact_step(sig, w.contact, p.contact, DT)
-    assert sig.F_C_true_W[0] == pytest.approx(-0.6 * 176275 * 1e-3)
+    assert sig.F_C_true_W[0] == pytest.approx(-0.6 * K * 1e-3)
     assert sig.contact == -1
 
 
@@ -178,7 +179,7 @@ def press(values, sig, x, p, k, c, omega=25.0, depth=1e-3, noise=None, sign=1.0,
 
 
 @pytest.mark.parametrize("kind", ["absolute", "akf"])
-@pytest.mark.parametrize(("k", "c"), [(176275.0, 0.0), (76900.0, 130.0), (20000.0, 50.0)])
+@pytest.mark.parametrize(("k", "c"), [(K, 0.0), (76900.0, 130.0), (20000.0, 50.0)])
 def test_clean_data_give_stiffness_and_damping(kind, k, c):
     """[He2022, eq. 8, eq. 11, eq. 12, eq. 13]: both filters find the parameters that generated the data."""
     values, sig, x, _, p = bench("table1", f"identify.kind={kind}")
@@ -200,8 +201,8 @@ def test_increments_fail_with_encoder_noise_and_the_absolute_form_does_not():
     for kind in ("absolute", "akf"):
         values, sig, x, _, p = bench("table1", f"identify.kind={kind}", "encoder.position_noise=2 um", "sensor.noise=0.5")
         noise, jitter = (lambda: rng.normal(0.0, 0.5)), (lambda: rng.normal(0.0, 2e-6))
-        press(values, sig, x, p, 176275.0, 0.0, noise=noise, jitter=jitter)
-        errors[kind] = abs(press(values, sig, x, p, 176275.0, 0.0, noise=noise, jitter=jitter)[0] / 176275 - 1)
+        press(values, sig, x, p, K, 0.0, noise=noise, jitter=jitter)
+        errors[kind] = abs(press(values, sig, x, p, K, 0.0, noise=noise, jitter=jitter)[0] / K - 1)
     assert errors["absolute"] < 0.01 < errors["akf"]
 
 
@@ -216,24 +217,6 @@ def test_the_energy_controller_never_gives_more_than_was_stored(force, v, mass, 
         assert ledger.energy(x.observer) >= -1e-12 - abs(damping * v * v * DT)
     else:
         assert alpha == 0.0
-
-
-@given(vector.filter(lambda e: math.hypot(*e) > 0.1), vector, vector)
-def test_effective_mass_is_the_inertia_at_the_tip(e, turn, offset):
-    """Change of the tip's relative velocity along e per impulse along e, by applying the impulse to both bodies."""
-    _, sig, x, _, p = bench("oblique")
-    x.bodies.servicer.q[:] = so3.multiply(so3.exp(turn), so3.load(x.bodies.servicer.q))
-    x.bodies.servicer.p[:] += np.array(offset)
-    sig.F_hat_W[:] = 0
-    two_bodies_step(sig, x.bodies, p.bodies, 1e-9)  # publishes the new relative pose
-    contact_sense_step(sig, x.sense, p.sense, DT)
-    unit = np.array(e) / math.hypot(*e)
-    mass = effective_mass(sig, p.compensate, tuple(unit))
-    before = sig.v_C_des_W @ unit
-    sig.F_hat_W[:] = 1e6 * unit
-    two_bodies_step(sig, x.bodies, p.bodies, 1e-6)
-    contact_sense_step(sig, x.sense, p.sense, DT)
-    assert 1.0 / (before - sig.v_C_des_W @ unit) == pytest.approx(mass, rel=1e-4)
 
 
 @given(st.lists(vector, min_size=1, max_size=30))
@@ -267,8 +250,6 @@ def test_an_impulse_changes_the_energy_by_force_times_mean_velocity(force):
 
 def test_what_the_robot_shows_is_the_motion_seen_from_the_target():
     """Against a plain computation with matrices: X_WB = (X_NT X_TW)⁻¹ X_NA X_AB."""
-    from scipy.spatial.transform import Rotation
-
     values, sig, x, _, p = bench(
         "oblique",
         "target.angular_velocity=[0.02, 0.03, -0.01]",
@@ -304,14 +285,10 @@ def test_one_axis_is_the_special_case_of_six(force):
     assert ends[0] == pytest.approx(ends[1], abs=1e-12)
 
 
-@given(st.floats(0.02, 0.6), st.floats(1e3, 1e6), st.floats(1, 1000))
+@settings(max_examples=15)
+@given(st.floats(0.02, 0.5), st.floats(1e3, 1e6), st.floats(1, 1000))
 def test_the_closed_form_of_a_damped_contact(zeta, k, mass):
-    """Restitution and peak force against a fine numerical solution."""
-    from scipy.integrate import solve_ivp
-
-    from hilt.systems.docking.metrics import damped_contact
-
-    assume(zeta < 0.5)
+    """Restitution and peak force against a fine numerical solution; stiffness and mass only scale it."""
     c, omega = 2 * zeta * math.sqrt(k * mass), math.sqrt(k / mass)
 
     def leaves(t, y):

@@ -4,25 +4,19 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilt import job
 from hilt.plant.robot import robot_step
 from hilt.plant.sensor import target_sensor_step
 from hilt.systems.docking.contact import contact_step
 from hilt.systems.docking.contact_sense import contact_sense_step
-from hilt.systems.docking.docking import DOCKING
 from hilt.systems.docking.twin import bias, give_way, model
 from hilt.systems.docking.twin.predict import Motion
+from tests.systems.docking.beliefs import KINDS
+from tests.systems.docking.benches import DT, FREE, K, parts
 
-DT, K, FREE = 1e-3, 176275.0, 0.010
 nanometres = st.floats(-1e-3, 2e-3).map(lambda depth: round(depth, 9))  # a depth larger than the rounding of positions
-
-
-def bench(*changes):
-    made = DOCKING.set_up(job.find("docking", "table1", list(changes))[1])
-    return made.row[0], made.x[0], made.w[0], made.p[0]
 
 
 def press(sig, w, p, depth, rate=0.0, side=1):
@@ -32,27 +26,22 @@ def press(sig, w, p, depth, rate=0.0, side=1):
     return side * sig.F_C_true_W[0]
 
 
-@given(st.floats(1e-6, 2e-3), st.floats(1e5, 1e8), st.sampled_from([-1, 1]))
-def test_a_robot_that_yields_is_a_spring_in_series(depth, stiffness, side):
-    sig, _, w, p = bench(f"robot.stiffness={stiffness}")
-    force = press(sig, w, p, depth, side=side)
-    assert force == pytest.approx(depth / (1 / K + 1 / stiffness), rel=1e-9)
-    assert sig.penetration == pytest.approx(force / K, rel=1e-9)
-    assert side * sig.p_C_true_W[0] == pytest.approx(FREE + depth - force / stiffness, rel=1e-12)
-
-
-@given(st.floats(1e-6, 2e-3), st.floats(1e5, 1e8))
-def test_also_in_series_with_a_hertz_contact(depth, stiffness):
-    sig, _, w, p = bench(f"robot.stiffness={stiffness}", "contact.kind=hertz")
-    force = press(sig, w, p, depth)
-    assert force == pytest.approx(6e6 * sig.penetration**1.5, rel=1e-6)
+@settings(max_examples=40)
+@given(st.floats(1e-6, 2e-3), st.floats(1e5, 1e8), st.sampled_from([-1, 1]), KINDS)
+def test_a_robot_that_yields_is_a_spring_in_series(depth, stiffness, side, kind):
+    sig, _, w, p = parts("table1", f"robot.stiffness={stiffness}", f"contact.kind={kind}")
+    force, rel = press(sig, w, p, depth, side=side), 1e-9 if kind == "linear" else 1e-6
+    assert force == pytest.approx(K * sig.penetration if kind == "linear" else 6e6 * sig.penetration**1.5, rel=rel)
     assert force == pytest.approx(stiffness * (depth - sig.penetration), rel=1e-6, abs=1e-9)
+    assert side * sig.p_C_true_W[0] == pytest.approx(FREE + depth - force / stiffness, rel=1e-12)
+    if kind == "linear":
+        assert force == pytest.approx(depth / (1 / K + 1 / stiffness), rel=rel)
 
 
-@given(st.lists(nanometres, min_size=2, max_size=30), st.floats(1e5, 1e7), st.sampled_from(["linear", "hertz"]))
+@given(st.lists(nanometres, min_size=2, max_size=30), st.floats(1e5, 1e7), KINDS)
 def test_robot_and_frame_together_add_no_energy(depths, stiffness, kind):
     """Any motion in and back out, with damping: the work done on them is never negative."""
-    sig, _, w, p = bench(f"robot.stiffness={stiffness}", f"contact.kind={kind}", "contact.damping=300")
+    sig, _, w, p = parts("table1", f"robot.stiffness={stiffness}", f"contact.kind={kind}", "contact.damping=300")
     work, last, before = 0.0, -1e-3, 0.0
     for depth in [*depths, -1e-3]:
         for at in np.linspace(last, depth, 40):
@@ -65,7 +54,7 @@ def test_robot_and_frame_together_add_no_energy(depths, stiffness, kind):
 
 
 def test_a_frame_moves_after_its_collisions():
-    sig, _, w, p = bench("frames.shift=0.5 mm", "frames.shift_after=2")
+    sig, _, w, p = parts("table1", "frames.shift=0.5 mm", "frames.shift_after=2")
     for side in (1, -1):
         assert press(sig, w, p, 1e-4, side=side) == pytest.approx(K * 1e-4)
         press(sig, w, p, -5e-3)
@@ -74,7 +63,7 @@ def test_a_frame_moves_after_its_collisions():
 
 
 def test_a_robot_may_start_from_rest():
-    sig, _, w, p = bench("robot.delay=20 ms", "robot.start_at_rest=true")
+    sig, _, w, p = parts("table1", "robot.delay=20 ms", "robot.start_at_rest=true")
     start = sig.X_WB_cmd.p[0]
     for k in range(1, 40):
         sig.X_WB_cmd.p[0] = start + 0.02 * k * DT
@@ -89,7 +78,7 @@ def felt(sig, w, p, force):
 
 
 def test_a_bias_drifts():
-    sig, _, w, p = bench("sensor.bias=[1, 0, 0]", "sensor.drift=[0.5, 0, 0]")
+    sig, _, w, p = parts("table1", "sensor.bias=[1, 0, 0]", "sensor.drift=[0.5, 0, 0]")
     shown = [felt(sig, w, p, 0.0) for _ in range(1000)]
     assert shown == pytest.approx(1.0 + 0.5 * DT * np.arange(1, 1001))
 
@@ -98,7 +87,7 @@ def test_a_bias_drifts():
 def test_samples_are_lost_in_gaps_of_one_up_to_a_maximum(longest):
     """A gap begins with probability q when there is none: of 1/q + mean length samples, mean length are lost."""
     q, count = 0.05, 20_000
-    sig, _, w, p = bench(f"sensor.dropout={q}", f"sensor.dropout_length={longest}")
+    sig, _, w, p = parts("table1", f"sensor.dropout={q}", f"sensor.dropout_length={longest}")
     shown = np.array([felt(sig, w, p, float(k)) for k in range(count)])
     lost = shown != np.arange(count)
     runs = np.diff(np.flatnonzero(np.diff(np.concatenate([[0], lost, [0]]))))[::2]
@@ -118,7 +107,7 @@ def flight(sig, x, p, force):
 
 
 def test_a_bias_is_estimated_in_flight_and_only_there():
-    sig, x, _, p = bench("compensate.method=twin", "compensate.mode=realtime", "dof=6", "sensor.noise=0.5 N")
+    sig, x, _, p = parts("table1", "compensate.method=twin", "compensate.mode=realtime", "dof=6", "sensor.noise=0.5 N")
     random = np.random.default_rng(5)
     for _ in range(500):
         flight(sig, x, p, (4.0 + 0.5 * random.standard_normal(), 1.0, 0.0))
@@ -135,7 +124,7 @@ def test_a_bias_is_estimated_in_flight_and_only_there():
 
 
 def test_a_repeated_sample_is_an_old_one():
-    sig, x, _, p = bench("compensate.method=twin")
+    sig, x, _, p = parts("table1", "compensate.method=twin")
     fresh = []
     for force in (1.0, 1.0, 2.0, 2.0, 2.0, math.nan, 1.0):
         flight(sig, x, p, (force, 0.0, 0.0))

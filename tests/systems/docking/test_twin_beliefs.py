@@ -49,13 +49,6 @@ def test_a_different_world_changes_nothing_that_is_packed(name):
         assert astray[block].tobytes() != p.tobytes(), f"{block} does not depend on any of it: the test could not fail"
 
 
-@pytest.mark.parametrize("name", ["table1", "oblique"])
-def test_every_signal_of_the_twin_has_one_writer(name):
-    values = scenario(name)
-    writers = [signal for block in DOCKING.tick if block.when(values) for signal in block.kind.writes]
-    assert sorted(writers) == sorted(set(writers))
-
-
 def test_beliefs_that_blocks_share_are_made_once():
     """They take long to compute."""
     asked = []

@@ -1,6 +1,5 @@
 """The twin on a robot that bends: model, plan, fit and what is carried from contact to contact."""
 
-import functools
 import math
 
 import numpy as np
@@ -8,15 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilt import job
-from hilt.systems.docking.docking import DOCKING
 from hilt.systems.docking.metrics import ideal_of, peak_forces, speeds_after
 from hilt.systems.docking.paper.twin_runs import padded
 from hilt.systems.docking.twin import model
-from hilt.systems.docking.twin.bending import chain, fit, knowledge, learn, plan, samples
-from tests.systems.docking import beliefs
+from hilt.systems.docking.twin.bending import chain, fit, knowledge, plan, samples
+from tests.systems.docking import beliefs, benches
+from tests.systems.docking.benches import DT, K
 
-DT, MASS, K = 1e-3, 279.0697674, 176275.0
+MASS = 279.0697674
 TIP = chain.Tip(5e5, 75.4, 0.05)
 T1, T2 = 0.010, 5e-5
 UNSEEN = model.Frame(1.0, model.UNSEEN, model.LINEAR, K, 0.0, 33000.0, 0.0)
@@ -92,10 +90,14 @@ def test_an_improved_plan_is_the_best_within_its_limits(seed, A):
     assert np.abs(slope[np.abs(a) < A]).max(initial=0.0) <= tolerance
 
 
+def balance():
+    """Parameters of a fit."""
+    return benches.bench("bending", "compensate.mode=realtime")[1].p[0].twin_balance
+
+
 def contact_samples(law=model.LINEAR, zeta=0.02, noise=0.0):
     """A bank with a contact simulated from the truth, the true θ, and the parameters of a fit."""
-    values = job.find("docking", "bending", ["compensate.mode=realtime"])[1]
-    p = DOCKING.set_up(values).p[0].twin_balance.copy()
+    p = balance()
     p.variance = max(noise, 0.05) ** 2
     bank = np.zeros(1, samples.BANK).view(np.recarray)[0]
     draw, count, surface, c = np.random.default_rng(3), 700, 1e-3, 2.0 * zeta * math.sqrt(K * MASS)
@@ -120,11 +122,17 @@ def contact_samples(law=model.LINEAR, zeta=0.02, noise=0.0):
     return bank, theta, p
 
 
-def fitted(bank, p, start, law, deviation=0.1):
+def begun(start, law=model.LINEAR, deviation=0.1):
+    """A fit that has these prior beliefs."""
     task, result = np.zeros(1, fit.FIT).view(np.recarray)[0], np.zeros(1, fit.RESULT).view(np.recarray)[0]
     result.prior[:], task.start[:] = start, start
     result.precision[:] = np.diag(np.array([0.06, 0.1, 0.4, 0.4, 0.05, 1e-3, 5e-5, 1e-3]) ** -2.0)
     fit.begin(task, result, law, 1, deviation, start[2])
+    return task, result
+
+
+def fitted(bank, p, start, law=model.LINEAR):
+    task, result = begun(start, law)
     passes = 0
     while True:
         fit.go_on(task, bank, p, DT, 10**6)
@@ -136,10 +144,9 @@ def fitted(bank, p, start, law, deviation=0.1):
 def test_the_normal_equations_are_the_slope_of_the_cost():
     bank, theta, p = contact_samples()
     theta = theta + np.array([0.05, 0.03, 0.2, -0.1, 0.01, 2e-05, 1e-05, 0.0001])
-    task, result = np.zeros(1, fit.FIT).view(np.recarray)[0], np.zeros(1, fit.RESULT).view(np.recarray)[0]
+    task, _ = begun(theta, deviation=0.0)
 
     def cost(at):
-        fit.begin(task, result, model.LINEAR, 1, 0.0, theta[2])
         task.theta[:] = at
         fit._begin_pass(task)
         fit.go_on(task, bank, p, DT, 10**6)
@@ -174,7 +181,7 @@ def test_a_contact_shows_bending_and_frame(law, zeta):
 @given(st.floats(0.1, 1e4), st.integers(20, 400))
 def test_the_cost_of_a_wrong_model_has_the_slope_of_its_variance(mean, used):
     """dS/d(Σ r²) = 1/V, without a step where noise no longer explains the residuals; and there V = σ²."""
-    p = DOCKING.set_up(job.find("docking", "bending", ["compensate.mode=realtime"])[1]).p[0].twin_balance.copy()
+    p = balance()
     square = mean * used * p.variance
     step = 1e-5 * square
     cost, variance = fit.weight_of(square, used, p)
@@ -190,12 +197,12 @@ def test_a_force_that_no_model_explains_keeps_the_prior():
     """An oscillation of 3 N outside the model: less is learnt, and with less certainty, than if it counted as noise."""
     bank, theta, p = contact_samples(noise=0.5)
     start = theta + np.array([0.0, 0.0, 0.0, 0.2, 0.0, 5e-05, 0.0, 0.0])
-    plain, _ = fitted(bank, p, start, model.LINEAR)
+    plain, _ = fitted(bank, p, start)
     inside = bank.force[: bank.count] > p.threshold
     bank.force[: bank.count][inside] += 3.0 * np.sin(2 * math.pi * 45.0 * DT * np.arange(bank.count))[inside]
     trusting = p.copy()
     trusting.alike = 1e-9
-    wary, deceived = (fitted(bank, each, start, model.LINEAR)[0] for each in (p, trusting))
+    wary, deceived = (fitted(bank, each, start)[0] for each in (p, trusting))
     assert np.abs(wary.theta[:3] - theta[:3]).max() < np.abs(deceived.theta[:3] - theta[:3]).max()
     deviations = [np.linalg.inv(np.tril(r.left) + np.tril(r.left, -1).T).diagonal() ** 0.5 for r in (wary, deceived, plain)]
     for damping in (2, 4):  # of robot and frame; stiffness and mode are held by the prior
@@ -205,10 +212,7 @@ def test_a_force_that_no_model_explains_keeps_the_prior():
 def test_when_time_runs_out_the_best_so_far_is_taken():
     bank, theta, p = contact_samples(noise=0.5)
     start = theta + np.array([0.05, -0.05, 0.3, 0.2, 0.0, 5e-05, 0.0, 0.0])
-    task, result = np.zeros(1, fit.FIT).view(np.recarray)[0], np.zeros(1, fit.RESULT).view(np.recarray)[0]
-    result.prior[:], task.start[:] = start, start
-    result.precision[:] = np.diag(np.array([0.06, 0.1, 0.4, 0.4, 0.05, 1e-3, 5e-5, 1e-3]) ** -2.0)
-    fit.begin(task, result, model.LINEAR, 1, 0.1, start[2])
+    task, result = begun(start)
     costs = []
     for hurry in (False, False, False, True):
         fit.go_on(task, bank, p, DT, 10**6)
@@ -220,11 +224,8 @@ def test_when_time_runs_out_the_best_so_far_is_taken():
 def test_the_work_of_a_fit_may_be_interrupted_anywhere():
     bank, theta, p = contact_samples(noise=0.5)
     start = theta + np.array([0.05, -0.05, 0.3, 0.2, 0.0, 5e-05, 0.0, 0.0])
-    whole, _ = fitted(bank, p, start, model.LINEAR)
-    task, result = np.zeros(1, fit.FIT).view(np.recarray)[0], np.zeros(1, fit.RESULT).view(np.recarray)[0]
-    result.prior[:], task.start[:] = start, start
-    result.precision[:] = whole.precision
-    fit.begin(task, result, model.LINEAR, 1, 0.1, start[2])
+    whole, _ = fitted(bank, p, start)
+    task, result = begun(start)
     while not (fit.go_on(task, bank, p, DT, 33) > 0 and fit.is_complete(task, result, p, False)):
         pass
     assert result.tobytes() == whole.tobytes()
@@ -278,34 +279,14 @@ def test_two_minima_give_the_covariance_of_both(worse, seed):
     assert pytest.approx(expected, abs=1e-12) == known.C
 
 
-def test_the_loss_of_a_damped_contact():
-    """Against the oscillation itself: m ẍ + c ẋ + k x = 0 from x = 0 until the force is zero."""
-    for zeta in (0.01, 0.05, 0.2):
-        t, x, v, h = 0.0, 0.0, 1.0, 1e-5
-        while 2 * zeta * v + x >= 0.0:
-            v -= 0.5 * h * (2 * zeta * v + x)
-            x += h * v
-            v -= 0.5 * h * (2 * zeta * v + x)
-            t += h
-        assert learn.loss_of(zeta) == pytest.approx(1.0 - v * v, abs=1e-3)
-
-
-@functools.cache
 def bending(*changes):
-    values = job.find("docking", "bending", list(changes))[1]
-    made = DOCKING.set_up(values)
-    log = np.zeros(20_000, DOCKING.row)
-    rows = log[: made.code.batch(made.row, made.x, made.w, made.p, log)]
+    values, made = benches.bench("bending", *changes)
+    rows = benches.run(made)
     ideal = ideal_of(values)
     return rows, padded(speeds_after(rows, values), ideal.speeds), padded(peak_forces(rows, values), ideal.peaks)
 
 
-ROBOTS = [
-    (30, 0.5, "0.3 N/um", 8),
-    (0, 1.0, "0.3 N/um", 20),
-    (20, 0.7, "1 N/um", 12),
-    (30, 0.7, "2 N/um", 20),
-]
+ROBOTS = [(30, 0.5, "0.3 N/um", 8), (0, 1.0, "0.3 N/um", 20), (20, 0.7, "1 N/um", 12), (30, 0.7, "2 N/um", 20)]
 
 
 def changes_of(dead, zeta, stiffness, mode):
@@ -349,9 +330,5 @@ def test_ignoring_the_bending_costs_a_lot():
 @settings(max_examples=12, deadline=None)
 @given(st.fixed_dictionaries(beliefs.ANYTHING))
 def test_no_energy_is_added_whatever_is_believed(values):
-    rows, _, _ = _run(tuple(f"{key}={value}" for key, value in values.items()))
+    rows, _, _ = bending(*beliefs.settings_of(values), "compensate.mode=realtime", "loop.duration=8 s")
     assert np.abs(rows["v_C_des_W"][:, 0]).max() <= 0.02 * (1 + 1e-9)
-
-
-def _run(changes):
-    return bending.__wrapped__(*changes, "compensate.mode=realtime", "loop.duration=8 s")

@@ -1,23 +1,22 @@
 """The twin in six degrees of freedom on a robot that bends along the contact's normal."""
 
-import functools
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba.core.runtime import rtsys
 
-from hilt import job
 from hilt.systems.docking.docking import DOCKING
 from hilt.systems.docking.paper import twin_bending, twin_six_runs
 from hilt.systems.docking.paper.twin_bending import bending
 from hilt.systems.docking.twin import body, clock
 from hilt.systems.docking.twin.bending import learn
-from tests.systems.docking import beliefs
+from tests.systems.docking import beliefs, benches
+from tests.systems.docking.benches import K
 
-SPEED, K, MASS = 0.02, 176275.0, 279.0697674
+SPEED, MASS = 0.02, 279.0697674
 A, V = 5 * SPEED * (K / MASS) ** 0.5, 1.5 * SPEED
+ROBOT = bending(20, 0.7, 0.5, 12)
 CENTRAL = (
     *("frames.normal=[1, 0, 0]", "approach.direction=[1, 0, 0]", "rod.tip=[0.3, 0, 0]", "sensor.position=[0.4, 0, 0]"),
     *("servicer.assembly_position=[0.5, 0, 0]", "target.assembly_position=[-1.2, 0, 0]"),
@@ -28,12 +27,8 @@ TOLD_WRONG = (
 )
 
 
-@functools.cache
-def rows_of(*changes, mode="realtime"):
-    given = ["compensate.method=twin", f"compensate.mode={mode}", *changes]
-    made = DOCKING.set_up(job.find("docking", "oblique", given)[1])
-    log = np.zeros(20_000, DOCKING.row)
-    return log[: made.code.batch(made.row, made.x, made.w, made.p, log)]
+def bench(*changes):
+    return benches.bench("oblique", "compensate.method=twin", "compensate.mode=realtime", *changes)[1]
 
 
 @pytest.mark.parametrize("damping", ["0 N*s/m", "300 N*s/m"])
@@ -43,23 +38,12 @@ def test_a_central_collision_is_that_of_one_degree_of_freedom(damping):
     In real time: guarded clocks differ, since in space known frames also have one. The two bodies of six degrees of freedom and
     the body on a line round differently (1e-16 of 0.3 m a tick); in 5000 ticks that grew to 1e-11.
     """
-    robot = (*bending(20, 0.7, 0.5, 12), *TOLD_WRONG, *CENTRAL, f"contact.damping={damping}")
-    line, space = (rows_of(f"dof={dof}", *robot) for dof in (1, 6))
+    robot = (*ROBOT, *TOLD_WRONG, *CENTRAL, f"contact.damping={damping}")
+    line, space = (benches.run(bench(f"dof={dof}", *robot)) for dof in (1, 6))
     assert line["collision"][-1] == 5
     assert len(line) == len(space)
-    for name in (
-        "F_n",
-        "u_twin",
-        "x_late",
-        "x_sim",
-        "v_sim",
-        "bend_k_hat",
-        "bend_w_hat",
-        "bend_z_hat",
-        "frame_k",
-        "loss",
-        "m_eff",
-    ):
+    names = "F_n u_twin x_late x_sim v_sim bend_k_hat bend_w_hat bend_z_hat frame_k loss m_eff"
+    for name in names.split():
         assert np.abs(line[name] - space[name]).max() <= 1e-9 * np.abs(line[name]).max(), name
     assert np.abs(space["X_WB_cmd"]["q"] - (1.0, 0.0, 0.0, 0.0)).max() <= 1e-12, "the robot does not turn"
 
@@ -83,10 +67,9 @@ def test_contact_as_in_space_off_the_centres_of_mass(robot, geometry):
 
 
 def test_nothing_is_allocated_in_a_tick():
-    changes = ["compensate.method=twin", "compensate.mode=realtime", *bending(20, 0.7, 0.5, 12)]
-    values, counts = job.find("docking", "oblique", changes)[1], []
+    counts = []
     for ticks in (10, 10, 3000):  # the last ones: two contacts have been learnt from
-        made, log = DOCKING.set_up(values), np.zeros(ticks, DOCKING.row)
+        made, log = bench(*ROBOT), np.zeros(ticks, DOCKING.row)
         before = rtsys.get_allocation_stats().alloc
         made.code.batch(made.row, made.x, made.w, made.p, log)
         counts.append(rtsys.get_allocation_stats().alloc - before)
@@ -96,9 +79,9 @@ def test_nothing_is_allocated_in_a_tick():
 
 def test_a_tip_taken_for_a_massless_spring_costs_a_lot():
     """The purpose of the observer, the plan and the learning; along a normal that is itself learnt there is nothing else."""
-    geometry, robot = twin_six_runs.GEOMETRIES[1], bending(20, 0.7, 0.5, 12)
+    geometry = twin_six_runs.GEOMETRIES[1]
     massless = "belief.robot.mode_frequency=0 Hz"
-    runs = twin_six_runs.run(massless, robots=[robot], geometries=[geometry], seeds=(1,), errors=twin_bending.prior_errors)
+    runs = twin_six_runs.run(massless, robots=[ROBOT], geometries=[geometry], seeds=(1,), errors=twin_bending.prior_errors)
     assert np.abs(runs.cof[:, 2:] - 1).max() > 0.1
 
 
@@ -115,8 +98,8 @@ def test_a_tip_taken_for_a_massless_spring_costs_a_lot():
 )
 def test_no_energy_is_added_whatever_is_believed(values):
     """Of both bodies, kinetic: a ratio of 1 + 1e-9 is 5e-10 of the speed. Rounding grows to 1e-14 in 8000 ticks."""
-    changes = (f"{key}={value}" for key, value in values.items())
-    rows = rows_of.__wrapped__(*changes, "robot.delay=20 ms", "sensor.noise=0.5 N", "loop.duration=8 s")
+    changes = (*beliefs.settings_of(values), "robot.delay=20 ms", "sensor.noise=0.5 N", "loop.duration=8 s")
+    rows = benches.run(bench(*changes))
     energy = DOCKING.stored_energy(rows)
     assert energy.max() <= energy[0] * (1 + 1e-9)
 
@@ -150,15 +133,9 @@ def test_a_lighter_body_loses_more_in_the_same_frame(zeta, felt):
     assert learn.loss_in(x, p, 0) == pytest.approx(learn.loss_of(min(c / (2 * (K * felt) ** 0.5), learn.MOST_DAMPED)))
 
 
-@functools.cache
-def bench():
-    changes = ["compensate.method=twin", "compensate.mode=realtime", *bending(20, 0.7, 0.5, 12)]
-    return DOCKING.set_up(job.find("docking", "oblique", changes)[1])
-
-
 def late_closing(loss, energy, v):
     """(speed after the closing in flight, what it returned, 1/m_eff); the contact took `energy` so far."""
-    made = bench()
+    made = bench(*ROBOT)
     sig, x, p = made.row[0], made.x[0].twin_body, made.p[0].twin_body
     sig.clock_rate, sig.learnt, sig.loss, sig.v_entry = 1.0, 1, loss, SPEED
     sig.v_sim, sig.x_sim, sig.x_late, x.energy, x.on = v, p.middle, p.middle, energy, 0

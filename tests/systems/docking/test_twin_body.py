@@ -1,6 +1,5 @@
 """Twin, steps 4 and 5: the force on the simulated body, the loss in the frame, and that no energy is ever added."""
 
-import functools
 import math
 
 import numpy as np
@@ -12,26 +11,22 @@ from hilt import job
 from hilt.systems.docking.docking import DOCKING
 from hilt.systems.docking.metrics import damped_contact
 from hilt.systems.docking.twin import balance, body, model
-from tests.systems.docking import spoiled
+from hilt.systems.docking.twin.bending import learn
+from tests.systems.docking import beliefs, benches, spoiled
+from tests.systems.docking.benches import DT, K
 
-DT, MASS, SPEED, K = 1e-3, 279.0697674, 0.02, 176275.0
+MASS, SPEED = 279.0697674, 0.02
 number = st.floats(-1e6, 1e6)
 
 
 def bench(*changes):
-    _, values, _ = job.find("docking", "table1", ["compensate.method=twin", *changes])
-    return values, DOCKING.set_up(values)
-
-
-@functools.cache
-def _started():
-    return bench("compensate.mode=realtime")[1]
+    return benches.bench("table1", "compensate.method=twin", *changes)
 
 
 def at_rest():
     """A stage of the body that has not had any input yet."""
-    made = _started()
-    return made.row.copy()[0], made.x.copy()[0].twin_body, made.p[0].twin_body
+    _, made = bench("compensate.mode=realtime")
+    return made.row[0], made.x[0].twin_body, made.p[0].twin_body
 
 
 def account_of(v, entry):
@@ -58,14 +53,6 @@ def test_the_exit_returns_at_most_what_came_in_and_a_tenth_more_than_there_was(v
     assert found**2 <= v * v + 0.1 * entry**2 + 1e-12
 
 
-frame = st.tuples(
-    st.sampled_from([model.UNSEEN, model.SEEN, model.KNOWN]),
-    st.sampled_from([model.LINEAR, model.HERTZ]),
-    st.floats(1e3, 1e7),
-    st.floats(0, 1e4),
-    st.floats(1e3, 1e6),
-    st.floats(-0.02, 0.02),
-)
 moment = st.tuples(
     st.floats(-1e5, 1e5),
     st.floats(-0.02, 0.02),
@@ -77,13 +64,11 @@ moment = st.tuples(
 )
 
 
-@given(frame, frame, st.lists(moment, min_size=1, max_size=12), st.floats(-0.02, 0.02))
+@given(*[beliefs.frames(-0.02, 0.02)] * 2, st.lists(moment, min_size=1, max_size=12), st.floats(-0.02, 0.02))
 def test_no_force_and_no_estimate_makes_the_body_faster(front, rear, moments, start):
     """Any measured force, position, contact and event in any order, any parameters of the frames, any clock."""
     sig, x, p = at_rest()
-    for i, each in enumerate((front, rear)):
-        for name, value in zip(("known", "model", "k", "c", "q", "s"), each, strict=True):
-            sig[f"frame_{name}"][i] = value
+    beliefs.tell(sig, front, rear)
     sig.x_sim, sig.v_sim = start, SPEED
     for force, late, rate, touch, event, loss, clock in moments:
         sig.F_n, sig.x_late, sig.v_late, sig.touch, sig.touch_event = force, late, rate, touch, event
@@ -148,9 +133,9 @@ def in_space(zeta):
     return 1.0 - damped_contact(K, 2.0 * zeta * math.sqrt(K * MASS), MASS)[0] ** 2
 
 
-@given(st.floats(1e-4, 0.6))
-def test_a_damping_ratio_dissipates_what_it_does_in_space(zeta):
-    assert balance.lost(zeta) == pytest.approx(in_space(zeta), rel=1e-9)
+@given(st.floats(1e-4, 0.6), st.sampled_from([balance.lost, learn.loss_of]))
+def test_a_damping_ratio_dissipates_what_it_does_in_space(zeta, loss):
+    assert loss(zeta) == pytest.approx(in_space(zeta), rel=1e-9)
 
 
 @pytest.mark.parametrize("pace", [0.6, 1.0, 1.3])
@@ -193,55 +178,19 @@ def test_a_broken_sensor_adds_no_energy(robot, fault):
     assert np.abs(v).max() <= SPEED * (1 + 1e-9)
 
 
-factor = st.floats(-0.66, 2.0)  # up to three times too much or too little
-
-
 @settings(max_examples=60)
-@given(
-    st.floats(20, 2000),
-    st.floats(2e4, 1e6),
-    st.floats(0, 0.3),
-    st.floats(0, 0.06),
-    st.floats(0.4, 2.0),
-    st.sampled_from(["delay", "second-order", "delay+second-order"]),
-    st.floats(0, 5),
-    st.tuples(*[factor] * 4),
-    st.floats(-3e-3, 3e-3),
-    st.sampled_from(["linear", "hertz"]),
-    st.floats(0.5, 1.0),
-    st.integers(1, 1000),
-)
-def test_the_simulated_speed_never_exceeds_its_start(
-    mass, k, zeta, lag, damping, robot, noise, wrong, surface, contact, clock, seed
-):
-    damper = 2 * zeta * math.sqrt(k * mass)
-    lag = max(lag, 0.004)
+@given(st.fixed_dictionaries(beliefs.STIFF), st.floats(20, 2000), st.floats(0, 0.3), st.floats(0.4, 2.0), st.floats(0.5, 1.0))
+def test_the_simulated_speed_never_exceeds_its_start(drawn, mass, zeta, damping, clock):
     values, made = bench(
         f"servicer.mass={mass}",
-        f"contact.stiffness={k}",
-        f"contact.damping={damper}",
-        f"contact.kind={contact}",
-        f"robot.kind={robot}",
-        f"robot.delay={lag + 0.002}",
-        f"robot.pure_delay={0.4 * lag}",
+        f"contact.damping={2 * zeta * math.sqrt(drawn['contact.stiffness'] * mass)}",
         f"robot.damping_ratio={damping}",
-        "sensor.delay=2 ms",
-        f"sensor.noise={noise} N",
-        "encoder.position_noise=2 um",
-        "encoder.velocity_noise=0.1 mm/s",
-        f"prior.stiffness_error={wrong[0]}",
-        f"prior.delay_error={wrong[1]}",
-        f"prior.frequency_error={wrong[2]}",
-        f"prior.damping_error={wrong[3]}",
-        f"prior.surface_error={surface}",
-        f"seed={seed}",
+        *beliefs.settings_of(drawn),
         "compensate.mode=realtime",
         "loop.duration=6 s",
     )
     made.p[0].twin_clock.realtime, made.p[0].twin_clock.guarded = 0, clock
-    log = np.zeros(made.ticks, DOCKING.row)
-    rows = log[: made.code.batch(made.row, made.x, made.w, made.p, log)]
-    result = job.finish(DOCKING, values, "", rows)
+    result = job.finish(DOCKING, values, "", benches.run(made))
     assert result.metrics["max_speed_ratio"] <= 1 + 1e-9
     assert result.metrics["command_speed_ratio"] <= 1.5 * (1 + 1e-9)
     assert result.metrics["command_acceleration_ratio"] <= 5 * (1 + 1e-6)

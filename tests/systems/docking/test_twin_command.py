@@ -2,12 +2,10 @@
 
 import math
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hilt.systems.docking.analysis import bound
 from hilt.systems.docking.twin import governor, model, predict
 from hilt.systems.docking.twin.robot import _midpoint
 
@@ -127,20 +125,3 @@ def test_catching_up_takes_little_more_than_the_shortest_time():
         error += dt * rate
         t += dt
     assert 0.9 * 2 * math.sqrt(d / A) < t < 2 * math.sqrt(d / A) + 5 * governor.LINEAR_WITHIN
-
-
-def test_the_bound():
-    """Pure delay of 40 ms and 4 Hz: 1.13 with n = 5, 1.20 with n = 3; a clock that is slow enough costs nothing."""
-    assert bound.least_cof(OMEGA, 0.041, 5.0) == pytest.approx(1.1304, abs=1e-4)
-    assert bound.least_cof(OMEGA, 0.041, 3.0) == pytest.approx(1.1971, abs=1e-4)
-    assert bound.least_cof(OMEGA, 0.030, 5.0) == 1.0
-    for n in (3.0, 5.0):
-        beta = bound.clock_needed(OMEGA, 0.041, n)
-        assert 0.80 < beta < 0.90
-        assert bound.least_cof(OMEGA, 0.041, n, beta) == pytest.approx(1.0, abs=1e-12)
-        assert bound.least_cof(OMEGA, 0.041, n, 1.01 * beta) > 1.005
-    k = bound.critical_stiffness(MASS, 0.041, 5.0 * SPEED * OMEGA, SPEED)
-    omega = math.sqrt(k / MASS)
-    assert bound.least_cof(omega, 0.041, 5.0 * OMEGA / omega) == pytest.approx(1.05, abs=1e-12)
-    assert np.isfinite(k)
-    assert k < K

@@ -1,5 +1,6 @@
 """A hand that grips and releases the payload: no jump in the force, closed ledgers, the ground one delay ahead."""
 
+import functools
 import math
 
 import numpy as np
@@ -18,14 +19,11 @@ from hilt.systems.payload.views.scene import draw
 
 WIDE = ("limits.force=1e5", "limits.acceleration=1e3", "limits.speed=10", "limits.energy=1e5")
 T_CLOSE = 2.0
-_kept = {}
 
 
+@functools.cache
 def run(name, *changes):
-    key = name, changes
-    if key not in _kept:
-        _kept[key] = job.simulate(*job.find("payload", name, list(changes)))
-    return _kept[key]
+    return job.simulate(*job.find("payload", name, list(changes)))
 
 
 def closing(mass, e, v, *changes, duration=6.0):

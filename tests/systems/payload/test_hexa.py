@@ -173,15 +173,6 @@ def test_the_stages_part_is_the_low_pass_of_the_command():
     assert sig.fault == faults.NONE
 
 
-def test_at_rest_nothing_moves():
-    sig, x, p = bench((0.2, 0.1, 0.05))
-    before = sig.hexa_angles.copy()
-    for _ in range(10):
-        hexa_step(sig, x, p, DT)
-    assert sig.stage_xy == pytest.approx([0.2, 0.1], abs=1e-15)
-    assert sig.hexa_angles == pytest.approx(before, abs=1e-14)
-
-
 def test_the_stage_stops_at_the_end_of_its_travel_and_the_table_takes_the_rest():
     sig, x, p = bench((0.25, -0.35, 0.0))
     for k in range(1, 1001):

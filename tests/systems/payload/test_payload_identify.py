@@ -17,28 +17,9 @@ MASS = 6000.0  # believed before
 ROW = record(
     t="f8", f_s=3, x_s=3, v_s=3, m_hat="f8", m_var="f8", b_hat="f8", c_hat_payload="f8", k_grip_hat="f8", identify_frozen="i8"
 )
-WORLD = record(
-    K_s="f8",
-    D="f8",
-    m0="f8",
-    mass="f8",
-    k="f8",
-    damping_time="f8",
-    bias="f8",
-    drag="f8",
-    sigma="f8",
-    jitter="f8",
-    pushes="f8",
-    obstacle="f8",
-    since="f8",
-    until="f8",
-    x="f8",
-    v="f8",
-    v1="f8",
-    x_t="f8",
-    v_t="f8",
-    noise=noise.NOISE,
-)
+TRUTH = {"K_s": 1 / 1400, "D": 0.3, "m0": MASS, "mass": MASS, "k": 20e3, "damping_time": 0.015, "bias": 0.1, "sigma": 0.5}
+STATE = ("drag", "jitter", "pushes", "obstacle", "since", "until", "x", "v", "v1", "x_t", "v_t")  # and what is 0 in most runs
+WORLD = record(**dict.fromkeys((*TRUTH, *STATE), "f8"), noise=noise.NOISE)
 SUBSTEPS = 2
 LAG = 5e-3  # s of the arm's velocity loop: without it a grip of 100 kN/m rings with the force feedback
 
@@ -94,27 +75,13 @@ def run(*, duration=None, believed=None, key=1, pushing=True, **world):
     """Log and covariances of one push (or of nothing) with this truth."""
     row, x, p = set_up(enabled=True, **(believed or {}))
     w = np.zeros(1, WORLD)[0]
-    truth = {
-        "K_s": 1.0 / 1400.0,
-        "D": 0.3,
-        "m0": MASS,
-        "mass": MASS,
-        "k": 20e3,
-        "damping_time": 0.015,
-        "bias": 0.1,
-        "sigma": 0.5,
-    }
-    for name, value in {**truth, "pushes": float(pushing), **world}.items():
+    for name, value in {**TRUTH, "pushes": float(pushing), **world}.items():
         w[name] = value
     w.noise.key = noise.key_of(key, "wrist")
     ticks = round((duration or p.push_end) / PERIOD)
     log, covariance = np.zeros(ticks, ROW), np.zeros((ticks, 6, 6))
     simulate(row, x, w, p, PERIOD, log, covariance)
     return log, covariance
-
-
-def at(log, t):
-    return log[round(t / PERIOD) - 1]
 
 
 def test_the_push_goes_out_and_back_smoothly():
@@ -173,7 +140,7 @@ def test_the_mass_under_other_noise_drag_and_priors(world, believed, within):
 def test_an_obstacle_freezes_the_estimate(obstacle):
     """It blocks from 20 s to 30 s; the estimate continues to learn afterwards."""
     log, _ = run(mass=1.2 * MASS, obstacle=obstacle, since=20.0, until=30.0, duration=45.0)
-    before, during = at(log, 20.0), log[round(21.5 / PERIOD) : round(30.0 / PERIOD)]
+    before, during = log[round(20.0 / PERIOD) - 1], log[round(21.5 / PERIOD) : round(30.0 / PERIOD)]
     assert not np.any(log["identify_frozen"][: round(20.0 / PERIOD)])
     assert np.all(during["identify_frozen"])
     assert np.ptp(during["m_hat"]) == 0.0

@@ -7,23 +7,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hilt import job
 from hilt.core import faults
 from hilt.plant.joystick import PATIENCE, Joystick, joystick_step
 from hilt.systems.payload.arm import point_arms_step
 from hilt.systems.payload.grip import grip_step
 from hilt.systems.payload.link import link_step
 from hilt.systems.payload.operator import bell, operator_step
-from hilt.systems.payload.payload import PAYLOAD
 from hilt.systems.payload.slave import slave_step
 from hilt.systems.payload.virtual_arm import virtual_arm_step
+from tests.systems import benches
 
 DT = 0.01
 
 
 def bench(name, *settings_):
-    _, values, _ = job.find("payload", name, [f"loop.period={DT}", *settings_])
-    made = PAYLOAD.set_up(values)
+    values, made = benches.bench("payload", name, f"loop.period={DT}", *settings_)
     return values, made.row[0], made.x[0], made.w[0], made.p[0]
 
 
@@ -185,9 +183,8 @@ def test_a_joystick_in_shared_memory_moves_the_reference_until_released(tmp_path
 
 def virtual(*settings_):
     """The virtual payload after five seconds of a constant reference, 1 ms a tick."""
-    _, values, _ = job.find("payload", "pull-3000", ["loop.period=1 ms", *settings_])
-    made = PAYLOAD.set_up(values)
-    return values, made.row[0], made.x[0].virtual, made.p[0].virtual
+    sig, x, _, p = benches.parts("payload", "pull-3000", "loop.period=1 ms", *settings_)
+    return sig, x.virtual, p.virtual
 
 
 ROTATES = (
@@ -203,7 +200,7 @@ ROTATES = (
 
 def test_the_virtual_payload_keeps_momentum_and_angular_momentum():
     """[Yang2018, eq. 7, eq. 8, eq. 9]: m v and L are the sums of the force and of its torque about the centre of mass."""
-    _, sig, x, p = virtual(*ROTATES)
+    sig, x, p = virtual(*ROTATES)
     momentum, angular = np.zeros(3), np.zeros(3)
     for k in range(3000):
         sig.tick, sig.t = k, k * 1e-3
@@ -220,7 +217,7 @@ def test_the_virtual_payload_keeps_momentum_and_angular_momentum():
 
 def test_hand_and_virtual_payload_turn_together_after_a_while():
     """A grip that transmits torque: the payload follows the hand's rotation with I K_s, its translation with m K_s."""
-    _, sig, x, p = virtual(*(each for each in ROTATES if "position" not in each and "centre" not in each))
+    sig, x, p = virtual(*(each for each in ROTATES if "position" not in each and "centre" not in each))
     for k in range(4000):
         sig.tick, sig.t = k, k * 1e-3
         sig.w_r[:] = (0.0, 0.0, 0.03)
