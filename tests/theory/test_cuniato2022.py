@@ -160,7 +160,7 @@ def passed(rows):
     return [int(state) for state in states[np.diff(states, prepend=-1) != 0]]
 
 
-@pytest.mark.parametrize("seed", range(16))
+@pytest.mark.parametrize("seed", range(12))
 def test_the_diverter_hooks_with_every_contact_parameter_scattered(seed):
     """Case B. The paper has 0.1 m in x without a contact model; here the rise displaces the base in z. The tool yields by at
     most 60 mm until it has snapped."""
@@ -238,8 +238,15 @@ STILL = "hardware.base_box=0 m"  # the motion of the flying base is not shown
 
 
 def held(stiffness, guard, *changes):
-    """A hand that moves the tool about, with a slow filter: with the lag alone its limit is 273 N/m."""
-    changes = (f"hand.stiffness={stiffness}", "hand.amplitude=20 mm", "force_filter.bandwidth=15", *changes)
+    """A hand that moves the tool about, with a slow filter: with the lag alone its limit is 273 N/m. The vehicle is one rigid
+    body unless a change says otherwise: half the work, and the hand notices nothing."""
+    changes = (
+        "simulator.kind=rigid",
+        f"hand.stiffness={stiffness}",
+        "hand.amplitude=20 mm",
+        "force_filter.bandwidth=15",
+        *changes,
+    )
     return run("hover", f"port_passivity.enabled={str(guard).lower()}", *changes)
 
 
@@ -251,7 +258,8 @@ def force(result):
 @pytest.mark.parametrize("stiffness", [600, 1000, 2000, 5000])
 def test_stiff_hands_diverge_without_the_guard_and_not_with_it(stiffness, period):
     """The port may give 0.2 J at most."""
-    bare, guarded = (held(stiffness, guard, f"loop.period={period} ms").metrics for guard in (False, True))
+    changes = (f"loop.period={period} ms", f"simulator.kind={'mujoco' if period == 5 else 'rigid'}")
+    bare, guarded = (held(stiffness, guard, *changes).metrics for guard in (False, True))
     assert bare["diverged"]
     assert bare["hand_stiffness_limit_N_m"] < stiffness
     assert not guarded["diverged"]
@@ -308,7 +316,7 @@ def test_noise_does_not_wake_the_guard():
 
 
 def test_the_damping_goes_when_the_stiff_hand_goes():
-    added = held(5000, True, "hand.release=16 s", "loop.duration=60 s").rows["D_port"]
+    added = held(5000, True, "simulator.kind=mujoco", "hand.release=16 s", "loop.duration=60 s").rows["D_port"]
     assert added.max() > 2.0
     assert added[-1].max() < 0.01 * added.max() + 0.05
 
@@ -335,6 +343,7 @@ def test_the_computed_limit_of_the_hand_is_that_of_the_simulation(period, bandwi
         f"loop.period={period}",
         f"force_filter.bandwidth={bandwidth}",
         *servo,
+        "simulator.kind=rigid",
         "port_passivity.enabled=false",
         "hand.amplitude=1 mm",
         "loop.duration=60 s",
