@@ -114,8 +114,12 @@ def test_a_body_250_times_lighter_than_the_other_gains_no_speed(mode, stiffness)
     assert result.metrics["kinetic_energy_ratio"] <= 1 + 1e-9
 
 
-def test_in_flight_the_robot_is_where_the_body_is():
+def test_the_ledger_closes_and_the_robot_is_where_the_body_is():
     result = job.simulate(DOCKING, scenario(GEOMETRIES[2], *PURE_40))
+    rows = result.rows
+    net = sum(rows[port]["into"] - rows[port]["out"] for port in DOCKING.ledger_ports)
+    stored = DOCKING.stored_energy(rows)
+    assert np.abs(net - (stored - stored[0])).max() <= 1e-9 * result.ledger["exchanged_J"]
     assert result.metrics["robot_delay_s"] == pytest.approx(0.0, abs=1e-3)
 
 
