@@ -32,9 +32,13 @@ MODULES = {
 }
 
 
-def imports_of(path):
-    """Modules of hilt that a file imports, anywhere in it."""
-    for node in ast.walk(ast.parse(path.read_text())):
+TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def imports_of(nodes):
+    """Modules of hilt that these nodes of a file import."""
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in MODULES)
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "hilt":
@@ -43,23 +47,13 @@ def imports_of(path):
                 yield inner if inner in MODULES else node.module
 
 
-IMPORTS = {name: set(imports_of(path)) - {name, "hilt"} for name, path in MODULES.items()}
+IMPORTS = {name: set(imports_of(ast.walk(tree))) - {name, "hilt"} for name, tree in TREES.items()}
 
 
-def at_import(path):
-    """Those imported when the file itself is: outside functions."""
-    tree = ast.parse(path.read_text())
-    inside = {
-        inner
-        for function in ast.walk(tree)
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
-        for inner in ast.walk(function)
-    }
-    for node in ast.walk(tree):
-        if node not in inside and isinstance(node, ast.ImportFrom) and node.module and node.module.partition(".")[0] == "hilt":
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                yield inner if inner in MODULES else node.module
+def outside_functions(tree):
+    """Nodes that are run when the file itself is imported."""
+    inside = {inner for each in ast.walk(tree) if isinstance(each, FUNCTION) for inner in ast.walk(each)}
+    return (node for node in ast.walk(tree) if node not in inside)
 
 
 def room(module):
@@ -85,7 +79,8 @@ def test_a_room_imports_only_the_rooms_before_it(name):
 
 def test_no_module_is_imported_while_it_imports():
     try:
-        TopologicalSorter({name: set(at_import(path)) - {name, "hilt"} for name, path in MODULES.items()}).prepare()
+        found = {name: set(imports_of(outside_functions(tree))) - {name, "hilt"} for name, tree in TREES.items()}
+        TopologicalSorter(found).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
 
@@ -107,15 +102,12 @@ NAMED = {
 NAMES = re.compile(r"hilt\.systems|\b(docking|freefloat|aerial)\b|^payload$|`payload`")
 
 
-def words_of(path):
+def words_of(tree):
     """Strings and imports of a file, without its docstrings and comments, which may give examples."""
-    tree = ast.parse(path.read_text())
     said = {
         id(node.body[0].value)
         for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        and node.body
-        and isinstance(node.body[0], ast.Expr)
+        if isinstance(node, (ast.Module, ast.ClassDef, *FUNCTION)) and node.body and isinstance(node.body[0], ast.Expr)
     }
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in said:
@@ -130,9 +122,9 @@ def words_of(path):
 def test_nobody_but_the_systems_names_a_system():
     found = {
         (module, word)
-        for module, path in MODULES.items()
+        for module, tree in TREES.items()
         if not module.startswith("hilt.systems")
-        for word in words_of(path)
+        for word in words_of(tree)
         if NAMES.search(word)
     }
     assert not {pair for pair in found if pair[0] not in NAMED}
@@ -146,11 +138,9 @@ def test_what_runs_offline_is_no_part_of_a_device_or_a_loop():
 
 
 def test_the_time_is_read_in_the_clock_only():
-    for module, path in MODULES.items():
-        names = {
-            alias.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import) for alias in node.names
-        }
-        assert module == "hilt.core.clock" or "time" not in names, path
+    for module, tree in TREES.items():
+        names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+        assert module == "hilt.core.clock" or "time" not in names, module
 
 
 # What host/machine.py has for whatever runs live; of these modules only constants and these names are used elsewhere.
@@ -164,7 +154,7 @@ def test_what_runs_live_asks_the_machine():
     for module, path in MODULES.items():
         if module in REAL or f"{module}.".split(".")[1] not in ("device", "live", "lab", "plant", "loop", "job"):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(TREES[module]):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in OF_THE_MACHINE:
                 assert node.attr.isupper() or node.attr in HARMLESS, f"{path}:{node.lineno}: {node.value.id}.{node.attr}"
             assert not isinstance(node, ast.ImportFrom) or node.module not in OF_THE_MACHINE, f"{path}:{node.lineno}"

@@ -207,20 +207,6 @@ def test_a_tick_with_a_fault_sends_no_set_point():
     assert calls[sink.rows - 1 :] == ["stop", "stop"]
 
 
-def test_a_device_that_fails_ends_the_run():
-    system, values, _ = job.find("freefloat", "paper", [])
-    bench = system.set_up(values)
-
-    class Broken(SimulatedRig):
-        def read(self, row):
-            return 9 if row["tick"][0] == 20 else super().read(row)
-
-    sink = Counter()
-    fault = loop.run(bench, Broken(system, bench), FreeClock(), sink)
-    assert fault.name == "device"
-    assert sink.rows == 21
-
-
 @pytest.mark.parametrize("call", ["read", "write"])
 def test_a_run_that_a_device_has_ended_is_replayed_to_the_byte(tmp_path, call):
     """No tick can compute such a fault, so the replay sets it again, before or after the tick."""

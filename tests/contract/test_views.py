@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from hilt import job
-from hilt.cockpit import presets, scenes
+from hilt.cockpit import presets
 from hilt.core import registry
 from hilt.report import comparison, page
 from hilt.reproduce import papers
@@ -41,7 +41,7 @@ def foreign_system():
     return dataclasses.replace(registry.system("freefloat"), name="of-somebody-else", package="")
 
 
-def test_a_foreign_system_has_a_report_a_scene_and_a_comparison(foreign_system, tmp_path):
+def test_a_foreign_system_has_a_report_and_a_comparison(foreign_system, tmp_path):
     _, values, _ = job.find("freefloat", "wall", ["loop.duration=1 s"])
     result = job.run(foreign_system, values, "wall", tmp_path)
     text = page.write(result).read_text()
@@ -51,4 +51,3 @@ def test_a_foreign_system_has_a_report_a_scene_and_a_comparison(foreign_system, 
     assert result.as_json()["delays"] == {}
     assert "of-somebody-else" in comparison.write({"one": result, "two": result}, tmp_path / "both.html").read_text()
     assert presets.of([foreign_system], [""], [""]) == []
-    assert scenes.describe(foreign_system, values)["nodes"]

@@ -92,4 +92,4 @@ def test_coverage_counts_every_claim_once():
 def test_every_paper_has_its_list_of_claims_that_are_not_reproductions():
     ours = "twin"  # our own targets are met or missed
     assert set(KEPT) == set(papers.names()) - {ours}
-    assert all(set(lists) == {FITTED, BY_CONSTRUCTION, NOT_TESTABLE} for lists in KEPT.values())
+    assert all(set(lists) - {DIFFERS} == {FITTED, BY_CONSTRUCTION, NOT_TESTABLE} for lists in KEPT.values())

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from hilt.reproduce import papers
 from hilt.systems.freefloat.freefloat import drift, held_force_position
 from hilt.systems.freefloat.paper.destefano2017_runs import (
     controlled_as_printed,
@@ -11,19 +10,14 @@ from hilt.systems.freefloat.paper.destefano2017_runs import (
     energy_against_continuous,
     power_areas,
 )
-from tests.reproduce.kept import check_kept
 
 
-def test_drifts_of_figure_3(simulate):
-    """[DeStefano2017, fig. 3]: 0.05 m at 32 s and 0.15 m at 50 s for T = 0.1 s. The impulses of 30 and 60 N·s are exact for
-    sin² pulses, so ½ T Δv is exact too; 0.5 % is what can be read off the figure."""
-    found = simulate("paper", "integrator.kind=euler").metrics["drift_m"]
-    assert found == pytest.approx([0.05, 0.15], rel=0.005)
-
-
-def test_a_tenth_of_the_sample_time_is_a_tenth_of_the_drift(simulate):
-    slow, fast = (simulate("paper", "integrator.kind=euler", f"loop.period={T} s").metrics["drift_m"] for T in (0.1, 0.01))
-    assert np.array(slow) / np.array(fast) == pytest.approx([10.0, 10.0], abs=0.05)
+@pytest.mark.parametrize("T", [0.1, 0.01])
+def test_drifts_of_figure_3(simulate, T):
+    """[DeStefano2017, fig. 3]: 0.05 m at 32 s and 0.15 m at 50 s for T = 0.1 s, a tenth of it for a tenth of T. The impulses of
+    30 and 60 N·s are exact for sin² pulses, so ½ T Δv is exact too."""
+    found = simulate("paper", "integrator.kind=euler", f"loop.period={T} s").metrics["drift_m"]
+    assert found == pytest.approx([0.5 * T, 1.5 * T], rel=0.0025)
 
 
 @pytest.mark.parametrize("kind", ["passive", "trapezoid", "momentum"])
@@ -88,24 +82,6 @@ def test_the_exact_solution_of_a_constant_force(simulate):
     assert drift(result.rows, result.scenario).max() < 1e-12
 
 
-def test_every_claim_has_a_verdict_and_the_known_ones_differ():
-    found = papers.reproduce("destefano2017")
-    check_kept(found)
-    differing = [claim.what for claim in found.claims if claim.verdict == "differs"]
-    for words in (
-        "at 32 s and at 50 s, T = 0.1 s, against the continuous force",
-        "against the continuous force: at 32 s and 50 s",
-        "where the force changes sign",
-        "the same at t_k + T/2",
-        "so ΔH stands for ΔE",
-        "where the power falls",
-        "a stable interaction",
-        "model uncertainties",
-    ):
-        assert sum(words in what for what in differing) == 1, words
-    assert len(differing) == 8
-
-
 def test_held_or_continuous_force_the_conclusion_flips():
     """Euler's half tick ahead and the hold's half tick behind cancel; the controller removes only the first: -½ T Δv."""
     assert drift_against_continuous("euler", 0.1) == pytest.approx([0.0, 0.0], abs=1e-6)
@@ -140,11 +116,3 @@ def test_equation_11_is_an_area_and_equation_13_is_not():
     assert power.area == pytest.approx(power.by_11, abs=1e-12 * power.made.max())
     assert power.by_13 - power.area == pytest.approx(2.0 * power.made, abs=1e-12 * power.made.max())
     assert power.falling == 0
-
-
-def test_every_figure_of_the_paper_is_drawn():
-    pictures = papers.reproduce("destefano2017").pictures()
-    assert all(picture.svg().startswith("data:image/svg+xml") for picture in pictures)
-    titles = " ".join(picture.title for picture in pictures)
-    for number in (3, 4, 5, 9, 10, 11, 12, 13, 14):
-        assert f"Fig. {number}" in titles

@@ -1,7 +1,6 @@
 """He & Shen 2022: contact on a slow robot, in one and in six degrees of freedom."""
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -12,7 +11,6 @@ from hilt import job
 from hilt.sweeps import seeds
 from hilt.systems.docking.metrics import damped_contact
 from hilt.systems.docking.paper.he2022_runs import error_by_collision, moments_of_eq_27, stiffness_by_eq_13, table1
-from tests.reproduce.kept import check_kept
 
 SECOND_ORDER = ("robot.kind=second-order", "robot.damping_ratio=1", "sensor.delay=2 ms")
 ENCODER_NOISE = ("encoder.position_noise=2 um", "encoder.velocity_noise=0.1 mm/s")
@@ -107,20 +105,6 @@ def critical_delay(k, c, mass):
     return math.atan(c * omega / k) / omega
 
 
-def test_the_bench_is_unstable_above_1_7_ms():
-    """The shipped bench, untreated: it leaves slower than it arrived at 0.7 times that delay, and faster at 1.4 times."""
-    values = job.find("docking", "bench-2.64", [])[1]
-    k, c, mass = values.contact.stiffness, values.contact.damping, values.reduced_mass
-    limit = critical_delay(k, c, mass)
-    assert limit == pytest.approx(1.7e-3, abs=0.02e-3)
-    rebounds = []
-    for share in (0.7, 1.4):
-        changes = (f"loop.period={limit / 40}", f"robot.delay={share * limit}", "sensor.delay=0", "collisions=1")
-        cov = run("bench-2.64", "compensate.method=none", "robot.kind=delay", *changes).metrics["cov"][0]
-        rebounds.append(cov * damped_contact(k, c, mass)[0])
-    assert rebounds[0] < 1.0 < rebounds[1]
-
-
 @settings(max_examples=20)
 @given(st.floats(0.01, 0.08), st.floats(10.0, 60.0), st.floats(50.0, 1000.0))
 def test_the_critical_delay_follows_its_closed_form(zeta, omega, mass):
@@ -183,14 +167,6 @@ def test_a_wrongly_assumed_sensor_delay_loses_energy_and_adds_none(share, delay)
         assert metrics["cov"][-1] < 0.95
 
 
-@pytest.mark.parametrize("method", ["dac", "pida"])
-def test_oblique_contact_keeps_energy_and_momentum(method):
-    metrics = run("oblique", f"compensate.method={method}").metrics
-    assert metrics["kinetic_energy_ratio"] == pytest.approx(1.0, abs=0.03)
-    assert metrics["momentum_drift"] <= 1e-10
-    assert len(metrics["cov"]) == 5
-
-
 @settings(max_examples=15)
 @given(
     st.tuples(st.floats(0.5, 1.0), st.floats(-0.5, 0.5), st.floats(-0.5, 0.5)),
@@ -207,6 +183,7 @@ def test_any_oblique_contact(normal, lever, method):
     ).metrics
     assert metrics["kinetic_energy_ratio"] == pytest.approx(1.0, abs=0.03)
     assert metrics["momentum_drift"] <= 1e-10
+    assert len(metrics["cov"]) == 3
 
 
 def test_the_printed_controller_fails_obliquely():
@@ -265,28 +242,6 @@ def test_the_fine_reference_agrees_with_the_closed_form():
         assert fine.speeds == pytest.approx(line.speeds, rel=1e-3)
         assert fine.peaks == pytest.approx(line.peaks, rel=1e-3)
         assert fine.energy == pytest.approx(line.energy, rel=2e-3)
-
-
-def test_every_claim_has_a_verdict_and_the_known_ones_differ():
-    from hilt.reproduce import papers
-
-    found = papers.reproduce("he2022")
-    check_kept(found)
-    differing = {claim.where for claim in found.claims if claim.verdict == "differs"}
-    assert {"eq. 6", "eq. 19", "eq. 16-19", "eq. 20, 30"} <= differing, "what is printed wrongly"
-    assert {"Sec. IV-A, Fig. 7", "Sec. IV-B, Fig. 8a", "Sec. IV-C, Fig. 10a", "Sec. V-B, Fig. 14b"} <= differing
-    forces = [claim for claim in found.claims if "mean CoF of five collisions" in claim.what]
-    assert [claim.numbers[0][0] for claim in forces] == [1.28, 1.05, 1.16]
-    assert all(len(claim.numbers) == 2 for claim in forces), "both models of the robot count"
-    assert all(claim.verdict == "differs" for claim in forces)
-    assert {"Sec. V-A", "eq. 13", "Sec. I, II-B"}.isdisjoint(differing)
-    (one,) = [claim for claim in found.claims if claim.where == "eq. 31" and claim.verdict == "differs"]
-    assert "bench-1.93" in one.what, "77.2 N/mm and 521.74 kg are 1.94 Hz"
-    pictures = found.pictures()
-    assert all(picture.svg().startswith("data:image/svg+xml") for picture in pictures)
-    titles = " ".join(picture.title for picture in pictures)
-    for number in (6, 7, 8, 9, 10, 11, 13, 14, 15, 16, 17, 18):
-        assert re.search(rf"\b{number}\b", titles), number
 
 
 def test_equation_13_as_printed_converges_more_slowly():

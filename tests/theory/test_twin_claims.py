@@ -106,40 +106,35 @@ def stated(heading="## What the laboratory does"):
     return {name: (float(speed), float(force)) for name, speed, force in rows}
 
 
-def test_the_page_has_every_trouble():
+EFFECTS = "## A robot that bends"
+
+
+def test_the_page_has_every_trouble_and_every_effect_of_a_robot_that_bends():
     assert set(stated()) == {trouble.name for trouble in TROUBLES}
+    assert set(stated(EFFECTS)) == {effect.name for effect in twin_effects.EFFECTS}
 
 
-@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.name)
-def test_a_trouble_adds_no_energy_and_costs_what_the_page_says(trouble):
-    """Two of the page's robots, the worst among them, and two of its seeds. 0.001: other machines round differently."""
-    spent = cost(trouble, ROBOTS, (1, 2), GEOMETRIES[:: len(GEOMETRIES) - 1])
+def costs_what_the_page_says(spent, page):
+    """0.001: other machines round differently."""
     assert spent.faults == 0
     assert spent.fastest <= 1 + 1e-9, "no energy is added"
     assert spent.command_speed <= 1.5 * (1 + 1e-9)
     assert spent.command_acceleration <= 5 * (1 + 1e-6)
-    speed, force = stated()[trouble.name]
+    speed, force = page[spent.trouble.name]
     assert spent.speed <= speed + 1e-3
     assert spent.force <= force + 1e-3
 
 
-EFFECTS = "## A robot that bends"
-
-
-def test_the_page_has_every_effect_of_a_robot_that_bends():
-    assert set(stated(EFFECTS)) == {effect.name for effect in twin_effects.EFFECTS}
+@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.name)
+def test_a_trouble_adds_no_energy_and_costs_what_the_page_says(trouble):
+    """Two of the page's robots, the worst among them, and two of its seeds."""
+    costs_what_the_page_says(cost(trouble, ROBOTS, (1, 2), GEOMETRIES[:: len(GEOMETRIES) - 1]), stated())
 
 
 @pytest.mark.parametrize(
     "name", ["bending unknown to the controller", "friction of 5 N in the gears", "interpolation filter of 12 ms"]
 )
 def test_an_effect_adds_no_energy_and_costs_what_the_page_says(name):
-    """One of the page's robots and two of its seeds. 0.001: other machines round differently."""
+    """One of the page's robots and two of its seeds."""
     (effect,) = [each for each in twin_effects.EFFECTS if each.name == name]
-    spent = cost(effect, twin_effects.ROBOTS[:1], (1, 2))
-    assert spent.faults == 0
-    assert not spent.makes_energy
-    assert spent.commands_kept
-    speed, force = stated(EFFECTS)[name]
-    assert spent.speed <= speed + 1e-3
-    assert spent.force <= force + 1e-3
+    costs_what_the_page_says(cost(effect, twin_effects.ROBOTS[:1], (1, 2)), stated(EFFECTS))

@@ -36,25 +36,18 @@ def gains(simulate, kind, omega_T, samples, mass=30.0, period=1e-3, gap=0.01):
 
 
 @pytest.mark.parametrize("kind", EXTRA_DELAY)
-@pytest.mark.parametrize("samples", [0, 1, 2])
-@pytest.mark.parametrize(("omega_T", "mass", "period"), [(0.02, 250.0, 0.004), (0.05, 30.0, 0.001), (0.08, 3.0, 0.0005)])
-def test_growth_per_contact(simulate, kind, samples, omega_T, mass, period):
-    """exp(π ω τ_eff / 2), τ_eff = delay + the integrator's own: first order in ωτ, so 1.5 % up to ωT = 0.08."""
-    expected = math.exp(0.5 * math.pi * omega_T * (samples + EXTRA_DELAY[kind]))
-    assert gains(simulate, kind, omega_T, samples, mass, period) == pytest.approx(expected, rel=0.015)
-
-
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(
-    st.sampled_from(sorted(EXTRA_DELAY)),
-    st.floats(0.005, 0.05),
-    st.floats(0.0, 2.0),
+    st.floats(0.005, 0.08),
+    st.integers(0, 2) | st.floats(0.0, 2.0),
     st.floats(1.0, 1000.0),
+    st.sampled_from([0.0005, 0.001, 0.004]),
     st.floats(0.009, 0.011),
 )
-def test_growth_for_any_delay_mass_and_distance(simulate, kind, omega_T, samples, mass, gap):
+def test_growth_per_contact(simulate, kind, omega_T, samples, mass, period, gap):
+    """exp(π ω τ_eff / 2), τ_eff = delay + the integrator's own: first order in ωτ, so 1.5 % up to ωT = 0.08."""
     expected = math.exp(0.5 * math.pi * omega_T * (samples + EXTRA_DELAY[kind]))
-    assert gains(simulate, kind, omega_T, samples, mass, gap=gap) == pytest.approx(expected, rel=0.015)
+    assert gains(simulate, kind, omega_T, samples, mass, period, gap) == pytest.approx(expected, rel=0.015)
 
 
 @settings(max_examples=40)
