@@ -67,45 +67,6 @@ def test_a_users_own_scenario_file(tmp_path):
     assert found["metrics"]["drift_m"] == pytest.approx([0.025, 0.075], rel=0.005)
 
 
-BAD = {
-    "unknown key": ["run", "freefloat", "--set", "body.weight=3"],
-    "wrong unit": ["run", "freefloat", "--scenario", "wall", "--set", "wall.gap=3 kg"],
-    "negative mass": ["run", "freefloat", "--set", "body.mass=-30 kg"],
-    "impossible inertia": ["run", "freefloat", "--scenario", "tumble", "--set", "body.inertia=[1, 1, 3]"],
-    "not a number": ["run", "freefloat", "--set", "body.mass=nan"],
-    "unknown system": ["run", "freeflot"],
-    "unknown scenario": ["run", "freefloat", "--scenario", "nothing"],
-    "missing file": ["run", "missing.toml"],
-    "not a scenario": ["run", "broken.toml"],
-    "unknown clock": ["run", "freefloat", "--clock", "sundial"],
-    "unknown rig": ["run", "freefloat", "--rig", "none"],
-    "missing recording": ["show", "missing.mcap"],
-    "unreadable recording": ["show", "broken.mcap"],
-    "replay of no recording": ["replay", "broken.mcap"],
-    "unknown paper": ["reproduce", "nobody1999"],
-    "no folder to write to": ["run", "freefloat", "--out", "broken.toml/runs"],
-}
-
-
-# All errors leave through the same place (main.main): these tests use a separate process.
-WHOLE = [BAD["unknown key"], BAD["unreadable recording"], BAD["unknown paper"]]
-
-
-@pytest.mark.parametrize("arguments", BAD.values(), ids=BAD)
-def test_bad_input_is_one_sentence_and_leaves_nothing(tmp_path, arguments):
-    (tmp_path / "broken.toml").write_text("system = [")
-    (tmp_path / "broken.mcap").write_bytes(b"\x89MCAP0\r\n" + bytes(50))
-    before = sorted(tmp_path.rglob("*"))
-    call = hilt if arguments in WHOLE else here
-    done = call(tmp_path, *arguments)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert done.stderr.startswith("hilt: ")
-    assert done.stderr.count("\n") == 1
-    assert "Traceback" not in done.stderr
-    assert sorted(tmp_path.rglob("*")) == before
-
-
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
