@@ -64,7 +64,7 @@ def test_a_result_begins_with_its_verdict_and_has_its_ledger(results):
     text = " ".join(printed(terminal.print_result, result).split())
     assert text.startswith(result.verdict.sentence)
     assert "Energy ledger" in text
-    assert ("beside the balance" in text) == (result.system.name in ("payload", "aerial"))
+    assert ("beside the balance" in text) == (result.system.name == "payload")
 
 
 def test_help_begins_with_run_and_names_every_command_once():
