@@ -14,7 +14,6 @@ from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.device import rigfile
 from hilt.host import shared
-from hilt.lab.dry.facility import Facility
 from hilt.live import mailbox
 from hilt.live.mailbox import LIVE, READY, Watcher
 from hilt.live.ring import RingReader
@@ -61,14 +60,6 @@ CASES = {
 }
 
 
-@pytest.fixture
-def facility(machine):
-    """The emulated facility of a shipped rig file, on its own ports."""
-    made = Facility(rigfile.load(rigfile.find("dry-lab")), [], live=True)
-    yield made
-    made.stop()
-
-
 def session_of(child):
     return until(lambda: next((each for each in mailbox.sessions() if each.startswith(f"{child.pid}-")), None))
 
@@ -99,8 +90,8 @@ def strike(process, what):
         if end is not None
     ],
 )
-def test_kills_and_stops(facility, machine, tmp_path, who, what, when, end):
-    folder, done = tmp_path / "runs", []
+def test_kills_and_stops(own_ports, machine, tmp_path, who, what, when, end):
+    facility, folder, done = own_ports(rigfile.find("dry-lab")), tmp_path / "runs", []
     words = ("run", "docking", "--rig", "dry-lab", "--json", "--out", str(folder), "--set", "loop.duration=1.5 s")
     child = machine.begin("hilt", lambda: done.append(here(tmp_path, *words)))
     if who == "reader":
