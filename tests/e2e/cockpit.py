@@ -328,10 +328,10 @@ def _devices(*rigs):
 
 
 @contextmanager
-def dry_lab(folder, rig=None, path=RIG, diary=None, realtime=False):
+def dry_lab(folder, rig=None, path=RIG, diary=None, realtime=False, emulated=()):
     """`rig` is that of `path`, with longer timeouts for a busy machine. `realtime`: loop and devices
     have priority if the host permits it."""
-    with running_facility(rig or patient_rig(), diary=diary) as facility:
+    with running_facility(rig or patient_rig(), list(emulated), diary=diary) as facility:
         if realtime:
             hurry(facility)
         yield DryLab(facility, folder, path, realtime)

@@ -26,10 +26,12 @@ from tests.e2e.lab import assert_kept, judged, log_of, payload_rig
 pytestmark = [*needs_browser, pytest.mark.alone]
 
 DELAY = 5.0 if os.environ.get("HILT_PAYLOAD") == "whole" else 1.0  # [s] of the link, in each direction
+GRIP = {"grip.stiffness": "2 N/mm", "grip.damping": "200 N*s/m"}  # a robot that the host holds up strains a softer grip less
 SETTINGS = {
+    **GRIP,
     "operator.kind": "live",
     "operator.start": "0 s",
-    "operator.speed": "8 mm/s",  # a robot that a busy host holds up stretches the grip: slowly, it stays far within the limits
+    "operator.speed": "8 mm/s",
     "link.delay": f"{DELAY:g} s",
     "payload.mass": "500 kg",
     "loop.duration": "120 s",
@@ -50,7 +52,9 @@ def cockpit(tmp_path_factory):
     plugin.write_text(f"from hilt.live import overseer\n\noverseer.DEAD_MAN = {SILENT}\n")  # the station's process reads it
     # Four emulated devices and two loops beside a browser: without priority two cores are too few for cycles of 4 ms.
     with (
-        dry_lab(folder, payload_rig(), rig, diary, realtime=True) as lab,
+        dry_lab(
+            folder, payload_rig(), rig, diary, realtime=True, emulated=[f"{key}={value}" for key, value in GRIP.items()]
+        ) as lab,
         browser() as chromium,
         pytest.MonkeyPatch.context() as patch,
     ):
