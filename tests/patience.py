@@ -12,12 +12,12 @@ HUNG = 120.0  # [s] after which something will never happen, on any machine
 T = TypeVar("T")
 
 
-def becomes(condition: Callable[[], T]) -> T:
+def becomes(condition: Callable[[], T], patience: float = HUNG, every: float = 0.002) -> T:
     """Wait until something is true, where nothing says so; return it."""
-    end = clock.now() + HUNG
+    end = clock.now() + patience
     while not (found := condition()):
         assert clock.now() < end, "it never happened"
-        clock.pause(0.002)
+        clock.pause(every)
     return found
 
 

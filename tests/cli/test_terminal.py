@@ -59,10 +59,12 @@ def test_all_metrics_of_a_comparison_are_there_on_request(results):
     assert all(word in found for word in words)
 
 
-def test_the_first_line_of_a_result_is_its_verdict(results):
+def test_a_result_begins_with_its_verdict_and_has_its_ledger(results):
     result = next(iter(results.values()))
     text = " ".join(printed(terminal.print_result, result).split())
     assert text.startswith(result.verdict.sentence)
+    assert "Energy ledger" in text
+    assert ("beside the balance" in text) == (result.system.name == "payload")
 
 
 def test_help_begins_with_run_and_names_every_command_once():

@@ -14,6 +14,7 @@ import websockets.exceptions
 from websockets.sync.client import connect
 
 from hilt.cockpit import keys, wire
+from tests.patience import becomes
 
 PATIENCE = 60.0  # [s] before a test gives up waiting
 TOKEN = "the-token-of-these-tests"
@@ -71,13 +72,8 @@ box.close()
 
 
 def wait_for(what, patience=PATIENCE):
-    """Wait until `what` returns something, and return it."""
-    until = time.monotonic() + patience
-    while time.monotonic() < until:
-        if found := what():
-            return found
-        time.sleep(0.02)
-    raise AssertionError(f"{what} did not come true within {patience} s")
+    """Not so often that the server counts too many requests."""
+    return becomes(what, patience, 0.02)
 
 
 @contextmanager

@@ -488,19 +488,6 @@ def test_connections_that_send_a_byte_now_and_then_are_dropped_and_closed(cockpi
         assert not waiting
 
 
-def test_strangers_who_do_not_read_the_page_are_dropped(cockpit):
-    """More of them than there is room for request the page's script and never read it."""
-    request = f"GET /static/cockpit.js HTTP/1.1\r\nHost: 127.0.0.1:{cockpit.port}\r\n\r\n".encode()
-    with crowd(cockpit, 400) as strangers:
-        for each in strangers:
-            with contextlib.suppress(OSError):
-                each.send(request)
-        with cockpit.socket() as client:
-            client.next("welcome")
-            client.room.next("shown")
-        wait_for(lambda: cockpit.get("/api/sessions").status_code == 200)
-
-
 def test_requests_are_bounded_in_number(cockpit):
     """A client that sends too many requests has to wait, and may then send again."""
     statuses = []

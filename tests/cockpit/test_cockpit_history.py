@@ -53,6 +53,21 @@ def test_every_bucket_has_the_extremes_of_its_rows(count, cuts, seed):
             np.testing.assert_array_equal(level.high[:, i % level.room], inside.max(axis=0))
 
 
+def assert_extremes(found, rows, names, points, atol):
+    """Each point has the smallest and largest number of its rows, which join without gap or overlap; return the first and last
+    tick of each, from the line of ticks above those of the names."""
+    assert len(found.times) <= points
+    first, last = found.low[0].astype(int), found.high[0].astype(int)
+    np.testing.assert_array_equal(first[1:], last[:-1] + 1)
+    np.testing.assert_allclose(found.times, 0.5 * PERIOD * (first + last), atol=atol)
+    for line, name in enumerate(names, 1):
+        values = column(rows, name)
+        for k, (a, b) in enumerate(zip(first, last, strict=True)):
+            assert found.low[line, k] == values[a : b + 1].min()
+            assert found.high[line, k] == values[a : b + 1].max()
+    return first, last
+
+
 @given(st.integers(1, 3000), st.floats(-0.5, 3.5), st.floats(0, 3.5), st.integers(1, 400))
 def test_every_point_of_a_range_has_the_extremes_of_its_rows(count, begin, length, points):
     """The tick says which rows a point stands for: they join without gap or overlap, to within a bucket of the request."""
@@ -61,15 +76,7 @@ def test_every_point_of_a_range_has_the_extremes_of_its_rows(count, begin, lengt
     rows = rows_of(count)
     history.append(rows)
     found = history.range(["tick", *NAMES], begin, begin + length, points)
-    assert len(found.times) <= points
-    first, last = found.low[0].astype(int), found.high[0].astype(int)
-    np.testing.assert_array_equal(first[1:], last[:-1] + 1)
-    np.testing.assert_allclose(found.times, 0.5 * PERIOD * (first + last), atol=0.5 * PERIOD * FIRST_BUCKET)
-    for line, name in enumerate(NAMES):
-        values = column(rows, name)
-        for k, (a, b) in enumerate(zip(first, last, strict=True)):
-            assert found.low[line + 1, k] == values[a : b + 1].min()
-            assert found.high[line + 1, k] == values[a : b + 1].max()
+    first, last = assert_extremes(found, rows, NAMES, points, 0.5 * PERIOD * FIRST_BUCKET)
     inside = rows["tick"][(rows["t"] >= begin) & (rows["t"] <= begin + length)]
     if len(inside) and history.levels[0].first <= inside[0]:  # every row is still there, so at most a bucket's tip is missing
         widest = max([level.size for level in history.levels if level.count] or [1])

@@ -28,6 +28,7 @@ from hilt.record import recording
 from hilt.record.recording import load
 from hilt.systems.freefloat.views.presets import PRESETS
 from tests.cockpit.cockpit_peers import kill, server, station, wait_for
+from tests.cockpit.test_cockpit_history import assert_extremes
 
 pytestmark = [
     pytest.mark.long,
@@ -334,22 +335,12 @@ def long(folder):
 def test_every_point_of_a_recording_has_the_extremes_of_its_rows(long, points, begin, end):
     """The tick says which rows a point stands for: they join without gap or overlap and cover the request."""
     shown = long.range(["tick", "X_WB_cmd.p.0", "contact"], begin, end, points)
-    assert len(shown.times) <= points
-    first, last = shown.low[0].astype(int), shown.high[0].astype(int)
+    first, last = assert_extremes(shown, long.rows, ("X_WB_cmd.p.0", "contact"), points, 1e-9)
     inside = long.rows["tick"][(long.rows["t"] >= begin) & (long.rows["t"] <= end)]
     assert (len(inside) == 0) == (len(first) == 0)
-    if not len(inside):
-        return
-    np.testing.assert_array_equal(first[1:], last[:-1] + 1)
-    assert first[0] <= inside[0] < first[0] + film.BUCKET
-    assert last[-1] >= inside[-1] > last[-1] - film.BUCKET
-    np.testing.assert_allclose(shown.times, 0.5e-3 * (first + last), atol=1e-9)
-    assert shown.full == bool((first == last).all())
-    for line, name in ((1, "X_WB_cmd.p.0"), (2, "contact")):
-        values = column(long.rows, name)
-        for k, (a, b) in enumerate(zip(first, last, strict=True)):
-            assert shown.low[line, k] == values[a : b + 1].min()
-            assert shown.high[line, k] == values[a : b + 1].max()
+    assert not len(inside) or first[0] <= inside[0] < first[0] + film.BUCKET
+    assert not len(inside) or last[-1] >= inside[-1] > last[-1] - film.BUCKET
+    assert not len(inside) or shown.full == bool((first == last).all())
 
 
 def test_seeking_in_ten_minutes_at_1_khz_is_fast(tmp_path):

@@ -10,7 +10,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +26,7 @@ from hilt.device import rigfile
 from hilt.lab.dry.facility import running_facility
 from hilt.live import mailbox
 from tests.e2e.lab import RIG, hurry, patient_rig
+from tests.patience import becomes as until
 
 CHROMIUM = shutil.which("chromium")
 BUILT = (Path(cockpit.__file__).parent / "static" / "index.html").is_file()
@@ -41,7 +41,7 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
-PICTURES = Path(os.environ.get("HILT_PICTURES") or Path(tempfile.gettempdir()) / "hilt-pictures")
+PICTURES = os.environ.get("HILT_PICTURES")  # a folder for screenshots
 TOKEN = "the-token-of-the-browser-tests"
 AT_ONCE = 200.0  # [ms] from STOP to STOPPED
 LONG = 60.0  # [s] before a test gives up waiting
@@ -55,15 +55,6 @@ needs_browser = [
     pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed: sh tools/browser.sh"),
     pytest.mark.skipif(not BUILT, reason="the page is not built: sh tools/build_page.sh"),
 ]
-
-
-def until(what, patience=LONG, every=0.02):
-    """Wait until `what` returns something, and return it."""
-    end = time.monotonic() + patience
-    while not (found := what()):
-        assert time.monotonic() < end, f"not within {patience} s"
-        time.sleep(every)
-    return found
 
 
 def _pixels(png):
@@ -280,9 +271,9 @@ class Page:
         self.go()
 
     def look(self, name):
-        """Keep a screenshot for inspection."""
-        PICTURES.mkdir(parents=True, exist_ok=True)
-        self.page.screenshot(path=PICTURES / f"{name}.png")
+        """Keep a screenshot for inspection, if there is a folder for them."""
+        if PICTURES:
+            self.page.screenshot(path=Path(PICTURES) / f"{name}.png")
 
     def colours(self, part):
         """The number of different colours in a part of the page."""
@@ -307,11 +298,14 @@ class DryLab:
     def __init__(self, facility, folder, path, realtime):
         self.facility, self.control, self.name = facility, facility.control, f"rigs/{path.name}"
         text = path.read_text()
-        patient = {  # for a busy machine without privileges
-            'arm = "run"': f'arm = "run"\nrealtime = {str(realtime).lower()}\nmissed = 100\nready = "0.2 s"',
-            'lateness = "100 ms"': 'lateness = "2 s"',
-            "patience = 25": "patience = 125",
-            'stale = "100 ms"': 'stale = "500 ms"',
+        patient = {  # for a busy machine without privileges: however long it stalls, it stops no run
+            'arm = "run"': f'arm = "run"\nrealtime = {str(realtime).lower()}\nmissed = 100000\nready = "0.2 s"',
+            'lateness = "100 ms"': 'lateness = "20 s"',
+            "patience = 25": "patience = 5000",
+            'stale = "100 ms"': 'stale = "20 s"',
+            "gap = 50": "gap = 100000",
+            'jump_force = "25 N"': 'jump_force = "0 N"',  # between records of which some were lost
+            'jump_torque = "2.5 N*m"': 'jump_torque = "0 N*m"',
             **{f"port = {old['port']}": f"port = {new['port']}" for old, new in _devices(rigfile.load(path), facility.rig)},
         }
         for old, new in patient.items():
@@ -334,10 +328,10 @@ def _devices(*rigs):
 
 
 @contextmanager
-def dry_lab(folder, rig=None, path=RIG, diary=None, realtime=False):
+def dry_lab(folder, rig=None, path=RIG, diary=None, realtime=False, emulated=()):
     """`rig` is that of `path`, with longer timeouts for a busy machine. `realtime`: loop and devices
     have priority if the host permits it."""
-    with running_facility(rig or patient_rig(), diary=diary) as facility:
+    with running_facility(rig or patient_rig(), list(emulated), diary=diary) as facility:
         if realtime:
             hurry(facility)
         yield DryLab(facility, folder, path, realtime)

@@ -5,7 +5,7 @@ from contextlib import ExitStack, closing
 import pytest
 
 from hilt.device import rigfile
-from hilt.lab.dry.facility import running_facility
+from hilt.lab.dry.facility import Facility, running_facility
 from tests.e2e.lab import GAP, Run, changed
 from tests.e2e.wheel import Installed
 
@@ -19,6 +19,19 @@ def dry(tmp_path, machine):
         def start(rig="dry-lab", emulated=(GAP,), **tables):
             file = changed(rigfile.load(rigfile.find(rig)) if isinstance(rig, str) else rig, **tables)
             return stack.enter_context(running_facility(file, list(emulated), diary=tmp_path / "log.csv"))
+
+        yield start
+
+
+@pytest.fixture
+def own_ports(machine):
+    """`own_ports(path)`: the emulated facility of a rig file on the ports that are in it, as `hilt emulate` starts it."""
+    with ExitStack() as stack:
+
+        def start(path):
+            made = Facility(rigfile.load(path), [], live=True)
+            stack.callback(made.stop)
+            return made
 
         yield start
 

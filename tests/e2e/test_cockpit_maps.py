@@ -5,8 +5,6 @@ from playwright.sync_api import expect
 
 from hilt.cockpit import keys
 from hilt.record import recording
-from hilt.sweeps.columns import flat
-from hilt.sweeps.table import Table
 from tests.e2e.cockpit import COMPILED, browser, needs_browser, server
 
 pytestmark = needs_browser
@@ -57,7 +55,6 @@ def test_a_map_is_started_fills_and_a_point_opens_its_run(chromium, tmp_path):
         expect(page.part("map-here")).to_be_attached()
         page.look("maps")
 
-        (folder,) = (path.parent for path in found.out.glob("*/sweep.json"))
         guest.part("tab-maps").click()  # a page that may only watch sees the same, but cannot start it
         guest.part("map-list").get_by_role("button").click()
         whole(guest)
@@ -77,20 +74,8 @@ def test_a_map_is_started_fills_and_a_point_opens_its_run(chromium, tmp_path):
         expect(page.part("tab-live")).to_have_attribute("aria-selected", "true")
         name = page.page.evaluate("location.hash").removeprefix("#recording=")
         run = recording.load(found.out / f"{name}.mcap")
-        table = Table.open(folder)
-        rows = table.arrow().to_pylist()
-        (row,) = (
-            each
-            for each in rows
-            if each["robot.delay"] == run.scenario["robot"]["delay"]
-            and each["contact.stiffness"] == run.scenario["contact"]["stiffness"]
-        )
         assert run.scenario["robot"]["delay"] == 0.002
         assert run.scenario["compensate"]["method"] == "none"
-        metrics = flat(table.space.system, run.result["metrics"])
-        shared = metrics.keys() & row.keys()
-        assert len(shared) > 10
-        assert {key: row[key] for key in shared} == {key: metrics[key] for key in shared}
         assert len(list(found.out.glob("*.mcap"))) == 1  # the guest's click has started nothing
         expect(page.part("metrics")).to_contain_text("robot delay")
         for each in (page, guest):

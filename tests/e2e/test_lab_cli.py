@@ -16,7 +16,6 @@ from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.device import rigfile
 from hilt.host import machine as host
-from hilt.lab.dry.facility import Facility
 from tests.e2e.command import here
 from tests.e2e.lab import until
 
@@ -37,30 +36,16 @@ def rig_file(folder, *changes):
     return path
 
 
-@pytest.fixture
-def facility(machine):
-    """The emulated facility of a rig file, as `hilt emulate` starts it."""
-    made = []
-
-    def start(path, settings=()):
-        made.append(Facility(rigfile.load(path), list(settings), live=True))
-        return made[-1]
-
-    yield start
-    for each in made:
-        each.stop()
-
-
 def agrees(seen, predicted):
     """Whether the lab did what was predicted; the peak is predicted as a mean over the phase of the touch in the tick."""
     speeds = all(each["cov"] == pytest.approx(seen["cov"], abs=0.03) for each in predicted)
     return speeds and np.mean([each["mean_cof"] for each in predicted]) == pytest.approx(seen["mean_cof"], abs=0.03)
 
 
-def test_run_show_replay_and_identify(facility, tmp_path):
+def test_run_show_replay_and_identify(own_ports, tmp_path):
     """pida keeps the speed, the guard stops no run; with the identified robot, the simulation predicts what the lab does."""
     path = rig_file(tmp_path, ('"125 mm"', '"15 mm"'))
-    control = facility(path).control
+    control = own_ports(path).control
     rig = ("--rig", str(path), "--json", "--set")
     done = here(tmp_path, "run", "docking", *rig, "collisions=3")
     assert done.returncode == 0, done.stderr
@@ -127,9 +112,9 @@ def test_what_is_refused_before_arming(tmp_path, name):
     assert list(tmp_path.iterdir()) == [rig], "nothing was written"
 
 
-def test_a_port_that_is_taken(facility, tmp_path):
+def test_a_port_that_is_taken(own_ports, tmp_path):
     rig = rig_file(tmp_path)
-    facility(rig)
+    own_ports(rig)
     with host.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
         other.bind(("127.0.0.1", 59152))
         done = here(tmp_path, "run", "docking", "--rig", str(rig))

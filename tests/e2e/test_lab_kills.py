@@ -14,7 +14,6 @@ from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.device import rigfile
 from hilt.host import shared
-from hilt.lab.dry.facility import Facility
 from hilt.live import mailbox
 from hilt.live.mailbox import LIVE, READY, Watcher
 from hilt.live.ring import RingReader
@@ -33,8 +32,8 @@ SILENT, STALE = "stopped: the robot sent no packet", "stopped: the force sensor 
 # How the command ends, for each time.
 CASES = {
     ("hilt", "SIGKILL"): (KILLED, KILLED, KILLED, KILLED),
-    ("hilt", "SIGTERM"): (NOT_RUN, NOT_RUN, ASKED, ASKED),
-    ("hilt", "SIGHUP"): (NOT_RUN, NOT_RUN, ASKED, ASKED),
+    ("hilt", "SIGTERM"): (NOT_RUN, NOT_RUN, ASKED, None),  # as SIGINT
+    ("hilt", "SIGHUP"): (NOT_RUN, NOT_RUN, ASKED, None),
     ("hilt", "SIGINT"): (NOT_RUN, NOT_RUN, ASKED, ASKED),
     ("hilt", "a short pause"): (RUNS, RUNS, RUNS, RUNS),
     ("hilt", "a pause"): (RUNS, SILENT, "stopped: too many cycles of the robot were missed", "stopped: lateness of a tick"),
@@ -45,28 +44,20 @@ CASES = {
         "stopped: lateness of a tick",
     ),
     ("recorder", "SIGKILL"): (None, None, DIED, DIED),  # there is none before
-    ("recorder", "SIGTERM"): (None, None, DIED, DIED),
-    ("recorder", "SIGHUP"): (None, None, DIED, DIED),
+    ("recorder", "SIGTERM"): (None, None, DIED, None),
+    ("recorder", "SIGHUP"): (None, None, DIED, None),
     ("recorder", "a long pause"): (None, None, RUNS, RUNS),
     ("reader", "SIGKILL"): (None, None, RUNS, RUNS),
     ("reader", "a long pause"): (None, None, RUNS, RUNS),
     ("robot", "SIGKILL"): ("hilt: no robot sent to port 59152 within 10 s", SILENT, SILENT, SILENT),  # devices get no SIGTERM
     ("robot", "a short pause"): (RUNS, RUNS, RUNS, RUNS),
     ("robot", "a pause"): (RUNS, RUNS, SILENT, SILENT),
-    ("robot", "a long pause"): (RUNS, SILENT, SILENT, SILENT),
+    ("robot", "a long pause"): (RUNS, SILENT, None, SILENT),
     ("sensor", "SIGKILL"): ("hilt: the force sensor at 127.0.0.1:49152 cannot be reached", STALE, STALE, STALE),
     ("sensor", "a short pause"): (RUNS, RUNS, RUNS, RUNS),
     ("sensor", "a pause"): (RUNS, STALE, STALE, STALE),
-    ("sensor", "a long pause"): (RUNS, STALE, STALE, STALE),
+    ("sensor", "a long pause"): (RUNS, STALE, None, STALE),
 }
-
-
-@pytest.fixture
-def facility(machine):
-    """The emulated facility of a shipped rig file, on its own ports."""
-    made = Facility(rigfile.load(rigfile.find("dry-lab")), [], live=True)
-    yield made
-    made.stop()
 
 
 def session_of(child):
@@ -99,8 +90,8 @@ def strike(process, what):
         if end is not None
     ],
 )
-def test_kills_and_stops(facility, machine, tmp_path, who, what, when, end):
-    folder, done = tmp_path / "runs", []
+def test_kills_and_stops(own_ports, machine, tmp_path, who, what, when, end):
+    facility, folder, done = own_ports(rigfile.find("dry-lab")), tmp_path / "runs", []
     words = ("run", "docking", "--rig", "dry-lab", "--json", "--out", str(folder), "--set", "loop.duration=1.5 s")
     child = machine.begin("hilt", lambda: done.append(here(tmp_path, *words)))
     if who == "reader":

@@ -14,9 +14,9 @@ import pytest
 from hilt.cockpit import PAGE
 from tests.another_user import US
 from tests.contract.test_neighbours import clear
-from tests.e2e.lab import HUNG
 from tests.e2e.outsider import outsider
 from tests.e2e.test_lab_wall import check_ended, rig_file
+from tests.patience import HUNG
 
 pytestmark = pytest.mark.lab
 

@@ -79,43 +79,6 @@ def test_a_margin_of_a_file_is_a_page(tmp_path):
     assert "Margin is (critical - now)/now" in page.read_text()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (("map", *UNTREATED, "--x", "robot.delya", "--y", "servicer.mass"), "did you mean robot.delay?"),
-        (("map", *UNTREATED, "--x", "robot.delay=2..1 ms:4", "--y", "servicer.mass"), "write the smaller end first"),
-        (("map", *UNTREATED, "--x", "robot.delay=2..4 kg:4", "--y", "servicer.mass"), "its unit does not fit"),
-        (("map", *UNTREATED, "--x", "robot.delay=2 ms,4 ms", "--y", "servicer.mass"), "is not a range"),
-        (("map", *UNTREATED, "--x", "robot.delay=", "--y", "servicer.mass"), "is not KEY or KEY=RANGE"),
-        (("map", *UNTREATED, "--x", "robot.delay=1..2 ms:100000", "--y", "servicer.mass"), "a map needs 2 to 1000"),
-        (("map", *UNTREATED, "--x", "robot.delay", "--y", "robot.delay"), "two different keys"),
-        (("map", *UNTREATED, "--x", "compensate.method", "--y", "robot.delay"), "needs a key with a number"),
-        (("map", *UNTREATED, "--x", "contact.damping", "--y", "robot.delay"), "which gives no range"),
-        (("map", *UNTREATED, "--x", "robot.delay=-1..1 ms:3", "--y", "servicer.mass"), "it must be at least 0 s"),
-        (("map", *UNTREATED, *AXES, "--limit", "cow=1"), "choose one of cov, cof,"),
-        (("map", *UNTREATED, *AXES, "--limit", "time_slip_s=1"), "choose one of cov_1"),
-        (("map", *UNTREATED, *AXES, "--engine", "steam"), "must be one of threads"),
-        (("map", *UNTREATED, *AXES, "--seeds", "0"), "--seeds is 0"),
-        (("margin", *UNTREATED, "--key", "robot.dely"), "did you mean robot.delay?"),
-        (("margin", *UNTREATED, "--key", "encoder.position_noise"), "which need a value above 0"),
-        (("margin", *UNTREATED, *MARGIN, "--uncertain", "robot.delay"), "is not KEY=SPEC"),
-        (("margin", *UNTREATED, *MARGIN, "--uncertain", "robot.delay=1..2 ms:3"), "is not a distribution"),
-        (("margin", *UNTREATED, *MARGIN, "--uncertain", "encoder.position_noise=5%"), "is 0, so this is not a range"),
-        (("margin", *UNTREATED, *MARGIN, "--metrics", "cow"), "choose one of cov, cof,"),
-        (("margin", *UNTREATED, "--key", "robot.delay", "--samples", "3"), "power of 2"),
-        (("margin", "nothing"), "nothing"),
-    ],
-)
-def test_bad_input_is_one_sentence_and_nothing_is_written(tmp_path, arguments, sentence):
-    done = here(tmp_path, *arguments)
-    assert done.returncode == 2
-    assert sentence in done.stderr
-    assert done.stderr.startswith("hilt: ")
-    assert done.stderr.count("\n") == 1
-    assert done.stdout == ""
-    assert not list(tmp_path.iterdir())
-
-
 def test_the_page_of_maps_says_what_the_commands_say(tmp_path):
     """Its numbers, without the spaces that a table or a terminal puts between them."""
     page = "".join((Path(__file__).parents[2] / "docs" / "maps.md").read_text().split())

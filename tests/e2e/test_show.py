@@ -10,6 +10,7 @@ from hilt.analysis import beside
 from hilt.record.recording import Recorder, stored
 from hilt.report import page
 from tests.e2e.command import here as hilt
+from tests.report.layout import fingerprint
 
 pytestmark = pytest.mark.long
 
@@ -29,6 +30,14 @@ TIMING = {
     "devices": {"robot": {"cycles": 400}},
 }
 NOTE = "the sensor was biased before the run"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def undrawn_pages():
+    """With a fingerprint instead of each figure, as `undrawn`, but for all of these tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hilt.report.figure.Picture.svg", lambda picture: fingerprint(picture.figure))
+        yield
 
 
 @pytest.fixture(scope="module")

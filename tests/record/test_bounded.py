@@ -5,7 +5,6 @@ import os
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,45 +65,36 @@ def test_nothing_hides_between_the_rows_of_a_survey(count):
     assert kept.nbytes < 50e6
 
 
-def test_a_full_disk_ends_the_run_softly_and_keeps_what_was_written(tmp_path):
-    limit = 400_000
+def filled(folder, limit, *arguments):
+    """Rows of a run whose recording cannot be larger than this, and its recording."""
 
     def full():
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-    arguments = ["run", "freefloat", "--set", "loop.period=1 ms", "--set", "loop.duration=60 s", "--out", "runs", "--json"]
-    command = [sys.executable, "-P", "-m", "hilt.cli.main", *arguments]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=full)
+    command = [sys.executable, "-P", "-m", "hilt.cli.main", "run", "freefloat", *arguments, "--json", "--out", "full"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, preexec_fn=full)
     assert done.returncode == 3, done.stderr
     fault = json.loads(done.stdout)["fault"]
     assert fault["name"] == "recorder"
     assert "cannot continue" in fault["sentence"]
-    (path,) = (tmp_path / "runs").glob("*.mcap")
-    rows = recording.load(path).rows
+    (path,) = (folder / "full").glob("*.mcap")
+    found = recording.load(path)
+    assert job.replay(found) is None
+    return found.rows, path
+
+
+def test_a_full_disk_ends_the_run_softly_and_keeps_what_was_written(tmp_path):
+    rows, path = filled(tmp_path, 400_000, "--set", "loop.period=1 ms", "--set", "loop.duration=60 s")
     assert 256 <= len(rows) < 60_000
     assert rows["tick"].tolist() == list(range(len(rows)))
-    assert here(tmp_path, "replay", str(Path("runs") / path.name)).returncode == 0
-    shown = here(tmp_path, "show", str(Path("runs") / path.name))
+    shown = here(tmp_path, "show", str(path))
     assert shown.returncode == 0
     assert "The run was cut off" in shown.stdout
 
 
 def test_a_disk_that_is_full_at_the_very_end_keeps_every_row(tmp_path):
     """The rows fit, the result of the run does not."""
-    arguments = ["run", "freefloat", "--set", "loop.duration=1 s", "--json", "--out"]
-    whole = json.loads(here(tmp_path, *arguments, "first").stdout)["recording"]
-    limit = (tmp_path / whole).stat().st_size - 100
-
-    def full():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
-
-    command = [sys.executable, "-P", "-m", "hilt.cli.main", *arguments, "second"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, preexec_fn=full)
-    assert done.returncode == 3, done.stderr
-    fault = json.loads(done.stdout)["fault"]
-    assert fault["name"] == "recorder"
-    assert "cannot continue" in fault["sentence"]
-    (path,) = (tmp_path / "second").glob("*.mcap")
-    found = recording.load(path)
-    assert len(found.rows) == len(recording.load(tmp_path / whole).rows)
-    assert job.replay(found) is None
+    brief = "loop.duration=1 s"
+    whole = json.loads(here(tmp_path, "run", "freefloat", "--set", brief, "--json").stdout)["recording"]
+    rows, _ = filled(tmp_path, (tmp_path / whole).stat().st_size - 100, "--set", brief)
+    assert len(rows) == len(recording.load(tmp_path / whole).rows)

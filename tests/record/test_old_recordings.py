@@ -36,15 +36,12 @@ def test_it_is_shown_with_the_metrics_it_was_made_with(path, tmp_path):
     assert set(found["metrics"]) - set(then) == {"energy_made"}, "metrics of later versions are computed from the rows"
 
 
-def test_it_is_judged_by_a_goal_that_it_does_not_have(path, tmp_path):
+@pytest.mark.usefixtures("undrawn")
+def test_it_is_judged_by_a_goal_that_it_does_not_have_and_its_report_has_all_pictures(path, tmp_path):
     """17 % faster after one rebound: 27 % of its energy then came from the loop."""
     done = hilt(tmp_path, "show", path.name)
-    assert done.stdout.startswith("Goal missed: the loop made 26.9 % of the body's energy")
-
-
-def test_its_report_has_all_pictures(path, tmp_path):
-    done = hilt(tmp_path, "show", path.name)
     assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Goal missed: the loop made 26.9 % of the body's energy")
     text = path.with_suffix(".html").read_text()
     assert all(f'<img alt="{title}"' in text for title in ("Speed and force", "Position", "Energy", "Rebounds"))
 

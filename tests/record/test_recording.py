@@ -95,21 +95,8 @@ def test_the_file_has_a_schema_made_from_the_table(run):
 
 def test_a_killed_run_leaves_a_readable_file(tmp_path):
     """In wall time, killed in the middle: the rows up to the last flush are there, and their metrics can be computed."""
-    command = [
-        sys.executable,
-        "-m",
-        "hilt.cli.main",
-        "run",
-        "freefloat",
-        "--scenario",
-        "oos-sim",
-        "--clock",
-        "periodic",
-        "--out",
-        str(tmp_path),
-        "--json",
-    ]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+    arguments = ["run", "freefloat", "--scenario", "oos-sim", "--clock", "periodic", "--json", "--out"]
+    process = subprocess.Popen([sys.executable, "-m", "hilt.cli.main", *arguments, tmp_path], stdout=subprocess.DEVNULL)
     for _ in range(600):
         files = list(tmp_path.glob("*.mcap"))
         if files and len(rows_of(files[0])) > 300:

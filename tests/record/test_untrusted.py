@@ -7,6 +7,7 @@ import shutil
 import struct
 import subprocess
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import lz4.frame
@@ -125,16 +126,17 @@ def cases(run):
         "result is a list": "[1]",
         "result is deep": json.dumps(run.as_json())[:-1] + ', "x": ' + "[" * 500 + "]" * 500 + "}",
         "result without a scenario": "{}",
-        "metrics are a list": json.dumps(run.as_json() | {"metrics": [1]}),
-        "fault is a word": json.dumps(run.as_json() | {"fault": "x"}),
-        "recording is a number": json.dumps(run.as_json() | {"recording": 7}),
-        "changes are numbers": json.dumps(run.as_json() | {"changes": [1, 2]}),
-        "changes are one number": json.dumps(run.as_json() | {"changes": 5}),
-        "a change of a long number": json.dumps(
-            run.as_json() | {"changes": [{"tick": 1, "key": "a", "value": 10**400, "ramp": 0}]}
-        ),
     }.items():
         yield name, file_of(origin(run), good, metadata("result", {"json": wrong}))
+    for name, wrong in {
+        "metrics are a list": {"metrics": [1]},
+        "fault is a word": {"fault": "x"},
+        "recording is a number": {"recording": 7},
+        "changes are numbers": {"changes": [1, 2]},
+        "changes are one number": {"changes": 5},
+        "a change of a long number": {"changes": [{"tick": 1, "key": "a", "value": 10**400, "ramp": 0}]},
+    }.items():
+        yield name, file_of(origin(run), good, result(run, **wrong))
     for name, fields in {
         "no fields": "[]",
         "fields are a word": '"tick"',
@@ -223,16 +225,8 @@ def test_none_hides_the_others(folder):
     assert listed["good"]["rows"] == 501
     json.dumps(list(listed.values()), allow_nan=False)
     for each in Library(folder).list():
-        with pytest.raises(InputError) if each["name"] != "good" else _nothing():
+        with nullcontext() if each["name"] == "good" else pytest.raises(InputError):
             Library(folder).open(each["name"])
-
-
-class _nothing:
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        return False
 
 
 @pytest.mark.parametrize("name", BOMBS)

@@ -42,23 +42,6 @@ def test_anything_else_is_one_sentence(text, words):
         places(text, "--stream")
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--stream", "rviz"), "--stream is 'rviz'; known are foxglove, ros2"),
-        (("--live-in", "foxglove"), "--live-in is 'foxglove'; known are ros2"),
-        (("--live-in", "ros2", "--live-force", "20 kg"), "--live-force is '20 kg': its unit does not fit"),
-        (("--live-in", "ros2", "--live-torque", "0 N*m"), "greater than 0"),
-        (("--stream", "ros2", "--seeds", "5"), "--seeds 5"),
-    ],
-)
-def test_the_command_line_refuses_it_before_anything_runs(tmp_path, options, words):
-    done = here(tmp_path, "run", "freefloat", *options)
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_simulated_run_that_streams_is_recorded_like_any_other(tmp_path):
     place = f"foxglove@127.0.0.1:{free_port()}"
     done = here(tmp_path, "run", "freefloat", "--stream", place, "--set", "loop.duration=0.3 s", "--json")
