@@ -17,8 +17,8 @@ from hilt.device import frames
 from hilt.device.joints.emulated import EmulatedJoints
 from hilt.device.joints.settings import JointSettings
 from hilt.device.line import Line
+from hilt.device.rsi import response
 from hilt.device.rsi.aside import NO_PUSH, Aside, Push
-from hilt.device.rsi.response import Response
 from hilt.host import machine
 from hilt.host.machine import Task
 
@@ -85,7 +85,8 @@ class Arm:
         self._end = machine.event()
         self._thread: Task | None = None
         frames.warm_up()
-        self._response = Response(
+        response.warm_up(self._set)
+        self._response = response.Response(
             self._set, clock.now(), settings.dead_time, settings.natural_frequency, settings.damping_ratio
         )
         self._begin()

@@ -10,32 +10,25 @@ from typing import Any
 
 import numpy as np
 
+from hilt.compiled import jit
+from hilt.compiled.records import raw
 from hilt.core import clock
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE, TWIST
 from hilt.device import frames
 from hilt.device.placed import PlacedRobot, pose_of
-from hilt.device.rsi.response import Response
+from hilt.device.rsi.response import RESPONSE, Response
 from hilt.host.seqlock import SeqLock
 from hilt.host.shared import Segment
 from hilt.maths import pair, so3, spatial, vec
 
-KNOTS = 256
 SUFFIX = ".motion"
 _MOTION = np.dtype(
     [
         ("count", "i8"),
         ("session", "i8"),  # number of times that hilt has started to answer
         ("began", "f8"),  # [s] time of the last start
-        ("settings", "f8", (3,)),  # dead time, natural frequency, damping ratio
-        ("q0", "f8", (4,)),
-        ("t", "f8"),
-        ("u", "f8", (6,)),
-        ("x", "f8", (6,)),
-        ("v", "f8", (6,)),
-        ("knots", "i8"),
-        ("knot_t", "f8", (KNOTS,)),
-        ("knot_u", "f8", (KNOTS, 6)),
+        ("response", RESPONSE),
     ],
     align=True,
 )
@@ -48,8 +41,8 @@ class PublishedResponse(Response):
         super().__init__(X, t, dead_time, natural_frequency, damping_ratio)
         self._segment = Segment.create(name + SUFFIX, _MOTION.itemsize)
         self._shared = np.frombuffer(self._segment.memory, _MOTION, 1)
-        self._shared["settings"][0] = dead_time, natural_frequency, damping_ratio
-        self._shared["q0"][0] = self._q0
+        self._bytes, self._place = raw(self.record), raw(self._shared["response"])
+        self._lock = SeqLock(self._shared["count"])
         self._publish()
         self._segment.publish()
 
@@ -70,13 +63,8 @@ class PublishedResponse(Response):
         self._segment.close()
 
     def _publish(self) -> None:
-        with self._lock:
-            shared, knots = self._shared, list(self._knots)[:KNOTS]
-            with SeqLock(shared["count"]).writing():
-                shared["t"][0], shared["u"][0], shared["x"][0], shared["v"][0] = self._t, self._u, self._x, self._v
-                shared["knots"][0] = len(knots)
-                for k, (t, u) in enumerate(knots):
-                    shared["knot_t"][0, k], shared["knot_u"][0, k] = t, u
+        with self._lock.writing():
+            self._place[...] = self._bytes
 
 
 class FollowedResponse(Response):
@@ -85,10 +73,9 @@ class FollowedResponse(Response):
     def __init__(self, name: str) -> None:
         self._segment = Segment.open(name + SUFFIX, _MOTION.itemsize)
         self._shared = np.frombuffer(self._segment.memory, _MOTION, 1)
-        X = frames.identity()
-        X["q"] = self._shared["q0"][0]
-        super().__init__(X, 0.0, *(float(part) for part in self._shared["settings"][0]))
-        self._seen = -1
+        super().__init__(frames.identity(), 0.0, 0.0, 1.0, 1.0)
+        self._bytes, self._place = raw(self.record), raw(self._shared["response"])
+        self._lock, self._seen = SeqLock(self._shared["count"]), -1
 
     @property
     def alive(self) -> bool:
@@ -100,26 +87,12 @@ class FollowedResponse(Response):
         """Number and start time of hilt's session; 0 before the first."""
         return int(self._shared["session"][0]), float(self._shared["began"][0])
 
-    def at(self, t: float) -> tuple[Any, Any, Any, Any]:
-        self._refresh()
-        return super().at(t)
-
-    def _refresh(self) -> None:
-        lock = SeqLock(self._shared["count"])
-        if lock.count == self._seen:
-            return
-        whole = lock.read(self._copy)
-        if whole is not None:  # otherwise the writer was stopped half-way: the previous read is still valid
-            self._seen, ((t, self._u, self._x, self._v), times, inputs) = whole
-            self._t = float(t)
-            self._knots.clear()
-            self._knots.extend(zip(times, inputs, strict=True))
-
-    def _copy(self) -> tuple[list[np.ndarray], list[float], np.ndarray]:
-        shared = self._shared
-        state = [np.array(shared[name][0]) for name in ("t", "u", "x", "v")]
-        knots = min(int(shared["knots"][0]), KNOTS)
-        return state, shared["knot_t"][0, :knots].tolist(), shared["knot_u"][0, :knots].copy()
+    def place_at(self, t: float) -> Any:
+        if self._lock.count != self._seen:
+            whole = self._lock.read(self._place.copy)
+            if whole is not None:  # otherwise the writer was stopped half-way: the previous read is still valid
+                self._seen, self._bytes[...] = whole
+        return super().place_at(t)
 
 
 def follow(name: str) -> FollowedResponse:
@@ -136,21 +109,23 @@ class MockUp:
     """Pose and twist of the mock-up in W from those of the tool in the robot's base."""
 
     def __init__(self, settings: PlacedRobot, response: Response) -> None:
-        self._X_WR, self._X_TB, self._X_RT = pose_of(settings.X_WR), pose_of(settings.X_TB), np.zeros(1, POSE)[0]
-        self._X_WT, self._still = np.zeros(1, POSE)[0], frames.identity()
-        self._q_WR = tuple(float(part) for part in settings.X_WR.q)
+        self._X_WR, self._X_TB = pose_of(settings.X_WR), pose_of(settings.X_TB)
         self._response = response
         self.X_WB, self.V_WB = np.zeros(1, POSE)[0], np.zeros(1, TWIST)[0]
 
     def move_to(self, t: float) -> None:
         """Write X_WB and V_WB at time t."""
-        p, q, v, w = self._response.at(t)
-        self._X_RT["p"], self._X_RT["q"] = p, q
-        frames.to_world(self._X_WR, self._X_RT, self._still, self._X_WT)
-        frames.to_world(self._X_WR, self._X_RT, self._X_TB, self.X_WB)
-        v_W, w_W = so3.rotate(self._q_WR, tuple(map(float, v))), so3.rotate(self._q_WR, tuple(map(float, w)))
-        arm = tuple((self.X_WB["p"] - self._X_WT["p"]).tolist())
-        self.V_WB["v"], self.V_WB["w"] = vec.add(v_W, vec.cross(w_W, arm)), w_W
+        _carry(self._response.place_at(t), self._X_WR, self._X_TB, self.X_WB, self.V_WB)
+
+
+@jit
+def _carry(tool, X_WR, X_TB, X_WB, V_WB):
+    """Write the motion of what a tool carries, from its motion in the base of its robot."""
+    q_WR, X_WT = so3.load(X_WR.q), spatial.compose(spatial.load(X_WR), spatial.load(tool))
+    spatial.store(X_WB, spatial.compose(X_WT, spatial.load(X_TB)))
+    v, w = so3.rotate(q_WR, vec.load(tool.v)), so3.rotate(q_WR, vec.load(tool.w))
+    vec.store(V_WB.v, vec.add(v, vec.cross(w, vec.sub(vec.load(X_WB.p), X_WT[0]))))
+    vec.store(V_WB.w, w)
 
 
 class Met:

@@ -18,10 +18,10 @@ from hilt.device.fci.emulator import FciController
 from hilt.device.placed import pose_of
 from hilt.device.rigfile import RigFile
 from hilt.device.rsi.emulator import ControllerSettings, RsiController
+from hilt.device.rsi.response import KNOTS
 from hilt.device.rtde.emulator import UrController
 from hilt.host import machine
 from hilt.lab.dry import child, world
-from hilt.lab.dry.motion import KNOTS
 from hilt.lab.dry.operated import SWITCHES, Operated
 
 MARGIN = 0.1  # [m] by which the robot's own workspace exceeds the rig's

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from hilt import job
+from hilt.core import diagram
 from hilt.core.faults import InputError
 from hilt.core.pairing import Joined, Pairing, Shared
 from hilt.core.signals import POSE, TWIST
@@ -149,16 +150,18 @@ class World:
     def __init__(self, rig: RigFile, settings: list[str], pairing: Pairing | None = None, carrier: str = "") -> None:
         plant, self._bench = bench_of(rig, settings)
         self._first = self._bench.row.copy(), self._bench.w.copy()
-        sig, w, p = self._bench.row[0], self._bench.w[0], self._bench.p[0]
+        sig = self._bench.row[0]
         self._measured, self._others = MEASURED, ("", "")
         motion: tuple[str, ...] = MOTION
         if isinstance(pairing, Joined):
             self._measured, self._others = pairing.sensors[carrier], pairing.truth
             motion = (*MOTION, *pairing.truth)
-        self._steps = [(block.kind.step, w[block.name], p[block.name]) for block in needed(plant, self._measured, motion)]
+        blocks = needed(plant, self._measured, motion)
+        self._step = diagram.build(f"{facility_of(rig).system}-sensor", (), blocks, ()).plant
         self._sig, self._t = sig, 0.0
         self._last: list[tuple[Any, Any]] | None = None  # position and velocity of what each robot carries at the last sample
-        self._dt = float(p["dt"])
+        self._period = self._bench.p["dt"]
+        self._dt = float(self._period[0])
         # Everything is compiled before the first sample.
         start = [(sig["X_WB_cmd"], np.zeros(1, TWIST)[0])]
         if isinstance(pairing, Joined):
@@ -172,7 +175,7 @@ class World:
         self._t, self._last = -self._dt, None
 
     def feel(self, t: float, *motions: Motion) -> tuple[Vector, Vector]:
-        sig, dt = self._sig, max(t - self._t, SHORTEST)
+        sig, bench, dt = self._sig, self._bench, max(t - self._t, SHORTEST)
         steps = min(math.ceil(dt / (LONGEST * self._dt)), MOST_STEPS) if self._last is not None else 1
         now = [(np.array(X["p"]), np.array(V["v"])) for X, V in motions]
         before, self._t, self._last = self._last or now, t, now
@@ -182,8 +185,8 @@ class World:
             for k, (last, here) in enumerate(zip(before, now, strict=True)):
                 self._move(k, *(here if i == steps else _between(*last, *here, dt, i / steps)))
             sig["t"] = t - (steps - i) / steps * dt
-            for step, x, p in self._steps:
-                step(sig, x, p, dt / steps)
+            self._period[0] = dt / steps
+            self._step(bench.row, bench.w, bench.p)
         return three(sig[self._measured]["f"]), three(sig[self._measured]["tau"])
 
     def _move(self, k: int, p: Any, v: Any) -> None:
