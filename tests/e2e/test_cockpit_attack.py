@@ -12,7 +12,7 @@ from hilt.record import recording
 from tests.e2e.attack import attack, long_recording
 from tests.e2e.cockpit import browser, needs_browser, server, until
 
-pytestmark = [*needs_browser, pytest.mark.alone]
+pytestmark = [*needs_browser, pytest.mark.lab]
 
 LONG_RUN = {"loop.duration": "600 s", "collisions": "10000"}
 

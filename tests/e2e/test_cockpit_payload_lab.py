@@ -23,7 +23,7 @@ from hilt.record import recording
 from tests.e2e.cockpit import AT_ONCE, browser, dry_lab, needs_browser, quick, server, until
 from tests.e2e.lab import assert_kept, judged, log_of, payload_rig
 
-pytestmark = [*needs_browser, pytest.mark.alone]
+pytestmark = [*needs_browser, pytest.mark.lab]
 
 DELAY = 5.0 if os.environ.get("HILT_PAYLOAD") == "whole" else 1.0  # [s] of the link, in each direction
 GRIP = {"grip.stiffness": "2 N/mm", "grip.damping": "200 N*s/m"}  # a robot that the host holds up strains a softer grip less

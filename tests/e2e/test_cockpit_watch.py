@@ -10,7 +10,7 @@ from hilt.live import mailbox
 from hilt.record import recording
 from tests.e2e.cockpit import Server, browser, needs_browser, server, until
 
-pytestmark = [*needs_browser, pytest.mark.alone]
+pytestmark = [*needs_browser, pytest.mark.lab]
 
 WATCHED = 5.0  # [s]
 STARTED_LATE = 1e-3  # [s]: half of the ticks begin within it on a busy machine
