@@ -21,6 +21,17 @@ ROUNDING = 1e-5  # [m] of set-points in packets
 UNKNOWN = ("restart", "robot", "kill", "freeze", "hang", "flip")
 BRAKING = 1.5  # times the promised deceleration: set-points are rounded, and joints slow down together
 JUMP = 60.0  # [N] of a fault (disturbance.py)
+CAUSES = {  # what a run ends with, by what strikes and whom
+    "stop operator": "requested",
+    "kill recorder": "recorder",
+    "kill robot": "robot-silent",
+    "cable robot": "robot-silent",
+    "kill sensor": "sensor-stale",
+    "cable sensor": "sensor-stale",
+    "kill robot2": "other-robot",
+    "kill partner": "other-robot",
+}
+OF_SENSOR = ("sensor-jump", "sensor-saturated", "sensor-status", "sensor-frozen", "sensor-stale")  # as in disturbance.py
 LATELY = 12  # set-points before a stop, of which the fastest counts as its speed
 HELD_UP = ("lose", "late", "swap", "flip", "cut", "cable", "stall", "hang", "freeze", "robot", "restart")
 OF_HILT = ("beyond the limit", "outside the workspace", "discontinuity", "limits violation", "tool speed", "limit of")
@@ -244,14 +255,29 @@ def comes_to_rest(trial: Trial, code: int | None, outcome: Outcome) -> Iterator[
 
 def notices(trial: Trial, _: int | None, outcome: Outcome) -> Iterator[str]:
     """What must end a run does, whatever else strikes."""
+    for fault in trial.faults:
+        if _must_end(trial, fault) and trial.use.ends[0] == "done":
+            yield f"{fault} did not end the run"
+
+
+def names_the_cause(trial: Trial, _: int | None, __: Outcome) -> Iterator[str]:
+    """A fault that strikes alone is the one that the end names."""
+    if len(trial.faults) != 1 or not _must_end(trial, trial.faults[0]):
+        return
+    fault, end = trial.faults[0], trial.use.ends[0]
+    name = OF_SENSOR[int(fault.amount)] if fault.kind == "sensor" else CAUSES.get(f"{fault.kind} {fault.target}", end)
+    if end != name:
+        yield f"{fault} ended the run as {end}; it is {name}"
+
+
+def _must_end(trial: Trial, fault: Fault) -> bool:
+    """Whether the first run must end because of a fault."""
     lived = trial.lived["robot"]
     if not lived or not trial.use.ends:
-        return
+        return False
     begin, over = lived[0][0], lived[0][0] + trial.lab.seconds
-    for fault in trial.faults:
-        at, needs = trial.began + fault.at, _noticed_after(trial, fault)
-        if needs is not None and begin + 0.01 < at < over - needs and trial.use.ends[0] == "done":
-            yield f"{fault} did not end the run"
+    at, needs = trial.began + fault.at, _noticed_after(trial, fault)
+    return needs is not None and begin + 0.01 < at < over - needs
 
 
 def _noticed_after(trial: Trial, fault: Fault) -> float | None:
@@ -325,5 +351,6 @@ LAWS = (
     records_everything,
     comes_to_rest,
     notices,
+    names_the_cause,
     does_its_job,
 )
