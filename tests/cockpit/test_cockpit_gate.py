@@ -52,7 +52,7 @@ def cockpit(folders, tmp_path_factory):
 @pytest.fixture(scope="module")
 def run(cockpit):
     """A run that goes on through all of this; at the end it must have lost nothing."""
-    with station(NAME), cockpit.socket() as driver:
+    with station(NAME), cockpit.socket(max_queue=None) as driver:  # nobody reads it later, and it must stay nevertheless
         driver.send(type="watch", session=NAME)
         driver.next("watching")
         driver.send(type="take")
@@ -415,16 +415,16 @@ def test_a_flood_closes_the_socket_and_only_that(cockpit, run, path):
 def test_sockets_are_counted_and_watchers_leave_room(cockpit, run):
     with contextlib.ExitStack() as stack:
         for _ in range(helm.WATCHERS):
-            stack.enter_context(cockpit.line("/helm", WATCHES)).next("welcome")
+            stack.enter_context(cockpit.line("/helm", WATCHES, max_queue=None)).next("welcome")
         with cockpit.line("/helm", WATCHES) as one_more:
             assert one_more.closed() == 1013
         for _ in range(helm.PAGES - helm.WATCHERS - 1):  # one is the driver's
-            stack.enter_context(cockpit.line("/helm")).next("welcome")
+            stack.enter_context(cockpit.line("/helm", max_queue=None)).next("welcome")
         with cockpit.line("/helm") as one_more:
             assert one_more.closed() == 1013
     with contextlib.ExitStack() as stack:
         for _ in range(module.SOCKETS - 1):
-            stack.enter_context(cockpit.line("/ws")).next("shown")
+            stack.enter_context(cockpit.line("/ws", max_queue=None)).next("shown")
         with cockpit.line("/ws") as one_more:
             assert one_more.closed() == 1013
     wait_for(lambda: _opens(cockpit))

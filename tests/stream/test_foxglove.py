@@ -64,6 +64,7 @@ class Session:
 
 @contextmanager
 def served(name, capacity=20_000):
+    name = f"{name}-{os.getpid()}"  # others of this user may run the same test
     session, here = Session(name, capacity), place("foxglove")
     child = Child("hilt.stream.foxglove", {"session": name, "place": asdict(here)})
     try:
