@@ -22,7 +22,7 @@ if ! cmp -s requirements.lock .venv/requirements.lock; then
     echo "hilt setup: making .venv (once, about a minute)"
     rm -rf .venv
     "$PYTHON" -m venv .venv
-    pip install --require-hashes -r requirements.lock
+    pip install --no-compile --require-hashes -r requirements.lock # Python compiles what is imported; half of the time was the rest
     cp requirements.lock .venv/requirements.lock
 fi
 pip install --no-build-isolation --no-deps -e .
