@@ -295,7 +295,9 @@ def _noticed_after(trial: Trial, fault: Fault) -> float | None:
         name = ("jump", "saturate", "status", "freeze", "silence")[int(fault.amount)]
         if name in ("saturate", "status"):
             return 0.1
-        if name == "jump" and 0.0 < float(getattr(sensor, "jump_force", 0.0)) < JUMP:
+        # Over a gap between its records a force may change by more than from one to the next.
+        whole = not any(each.target in ("sensor", "sensor>hilt") for each in trial.faults if each is not fault)
+        if name == "jump" and whole and 0.0 < float(getattr(sensor, "jump_force", 0.0)) < JUMP:
             return 0.1
         if name == "silence" and fault.duration > stale + 0.02:
             return stale + 0.1
