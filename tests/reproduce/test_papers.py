@@ -1,6 +1,7 @@
 """What of each paper is reproduced, what is not, and its figures."""
 
 import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,12 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "aerial.md"
 
 @pytest.fixture(scope="module", params=KEPT)
 def found(request):
-    return papers.reproduce(request.param)
+    yield papers.reproduce(request.param)
+    # The runs of a paper take up to gigabytes, and this process goes on with other tests.
+    for name, module in list(sys.modules.items()):
+        for each in vars(module).values() if re.match(r"hilt\.systems\.\w+\.paper\.", name) else ():
+            if hasattr(each, "cache_clear"):
+                each.cache_clear()
 
 
 def one(found, words):

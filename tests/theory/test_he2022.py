@@ -95,6 +95,7 @@ def test_growth_per_hit(angle, omega, mass):
         f"robot.delay={delay}",
         "collisions=2",
         "frames.gap=6 mm",
+        "loop.duration=5 s",  # of up to 50 000 ticks a second: 30 s would take gigabytes
     )
     assert found.metrics["cov"][0] == pytest.approx(math.exp(0.5 * math.pi * angle), rel=0.02)
 
