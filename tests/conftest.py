@@ -1,5 +1,6 @@
 """Shared by all tests: run a shipped scenario with changes."""
 
+import gc
 import os
 import signal
 from collections.abc import Callable, Iterator
@@ -39,6 +40,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("root") and os.geteuid() != 0:
             item.add_marker(pytest.mark.skip(reason="only root can become another user"))
+
+
+def pytest_collection_finish() -> None:
+    """What all tests import stays: the garbage collector need not look at it again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 def _simulate(name: str, *changes: str) -> Result:

@@ -30,7 +30,7 @@ def top(x):
 
 print(top(0.7).hex(), len(top.stats.cache_hits))
 if not top.stats.cache_hits:
-    inside = next(iter(deep.inner.overloads.values()))
+    inside = next(iter(deep.inner().overloads.values()))
     name = inside.fndesc.llvm_func_name
     code = next(iter(top.overloads.values())).library.get_llvm_str()
     defined = [line for line in code.splitlines() if line.startswith("define") and f"@{name}(" in line]

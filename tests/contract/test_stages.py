@@ -94,7 +94,7 @@ def test_a_stage_allocates_nothing(system_name, key, name):
     system, bench = in_motion(system_name, name)
     kind, x, p, dt = stage_of(system, name, bench, key)
     counts = []
-    for steps in (1, 10, 10_000):
+    for steps in (1, 10, 1000):
         before = rtsys.get_allocation_stats().alloc
         for _ in range(steps):
             kind.step(bench.row[0], x, p, dt)

@@ -23,6 +23,7 @@ from llvmlite import binding
 from numba import types
 from numba.core import caching
 from numba.core.errors import NumbaExperimentalFeatureWarning
+from numba.core.runtime import rtsys
 
 from hilt.compiled import inner, private, reach, turns
 from hilt.compiled.interpreted import interpreted as interpreted
@@ -147,30 +148,30 @@ class _InnerResults(inner.InnerResults):
     _locator_classes = [_InnerPlace]  # noqa: RUF012
 
 
-class _Cache(caching.FunctionCache):
-    _impl_class: type[caching.CompileResultCacheImpl] = _Results
+class _Kept(caching.FunctionCache):
+    """The kept code of a function."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Any, turns: turns.Turns, impl_class: type[caching.CompileResultCacheImpl]) -> None:
+        self._impl_class = impl_class
         super().__init__(function)
-        self.turns = turns.Turns()
+        self._turns = turns
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         found = self._load(sig, target_context)
         if found is None:
             self._impl.locator.ensure_cache_path()
-            if self.turns.wait(f"{self._cache_file._index_path}.lock"):
+            if self._turns.wait(f"{self._cache_file._index_path}.lock"):
                 found = self._load(sig, target_context)
         return found
 
     def _load(self, sig: Any, target_context: Any) -> Any:
+        """Numba's own `load_overload` first imports all that compiling needs, for a third of a second; kept code needs only the
+        runtime."""
+        rtsys.initialize(target_context)
         try:
-            return super().load_overload(sig, target_context)
+            return self._load_overload(sig, target_context)
         except ImportError:  # it calls into a module that was loaded under a name unknown here
             return None
-
-
-class _InnerCache(_Cache):
-    _impl_class = _InnerResults
 
 
 def importable(function: Any) -> bool:
@@ -179,26 +180,47 @@ def importable(function: Any) -> bool:
     return module is not None and vars(module) is plain(function).__globals__
 
 
-def _kept(dispatcher: Any, cache: type) -> Any:
-    """Enable the cache for a function, if it has a source file and a module, and there is a folder."""
-    if ROOT is not None and os.path.exists(dispatcher.py_func.__code__.co_filename) and importable(dispatcher):
-        dispatcher._cache = cache(dispatcher.py_func)
-        dispatcher.compile = turns.taken(dispatcher.compile, dispatcher._cache.turns)
+class _Cache:
+    """The cache of a function, made when it is first asked for: a process calls few of the functions that it imports. Code is
+    kept if the function has a source file and a module, and if there is a folder."""
+
+    def __init__(self, function: Any, impl_class: type[caching.CompileResultCacheImpl]) -> None:
+        self.turns = turns.Turns()
+        self._function, self._impl_class = function, impl_class
+
+    @functools.cached_property
+    def _made(self) -> Any:
+        function = self._function
+        if ROOT is None or not os.path.exists(function.__code__.co_filename) or not importable(function):
+            return caching.NullCache()
+        return _Kept(function, self.turns, self._impl_class)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._made, name)
+
+
+def _cached(dispatcher: Any, impl_class: type[caching.CompileResultCacheImpl]) -> Any:
+    dispatcher._cache = _Cache(dispatcher.py_func, impl_class)
+    dispatcher.compile = turns.taken(dispatcher.compile, dispatcher._cache.turns)
     return dispatcher
 
 
 def _compiled(function: Any, **options: Any) -> Any:
     """Make two entries to a function: one for Python, and one for compiled code, which needs neither a wrapper nor its own
-    machine code (inner.py)."""
+    machine code (inner.py). The second one is made when something that calls it is compiled."""
     njit: Any = functools.partial(numba.njit, error_model="numpy", no_cfunc_wrapper=True, **options)
     outer = njit(pipeline_class=inner.TopCompiler)(function)
     if not hasattr(outer, "py_func"):  # NUMBA_DISABLE_JIT
         return outer
-    within = njit(no_cpython_wrapper=True, pipeline_class=inner.InnerCompiler)(function)
-    outer = _kept(outer, _Cache)
-    outer.inner = _kept(within, _InnerCache)
-    outer.get_call_template, outer.get_overload = within.get_call_template, within.get_overload
-    return outer
+
+    @functools.cache
+    def within() -> Any:
+        return _cached(njit(no_cpython_wrapper=True, pipeline_class=inner.InnerCompiler)(function), _InnerResults)
+
+    outer.inner = within
+    outer.get_call_template = lambda args, kws: within().get_call_template(args, kws)
+    outer.get_overload = lambda sig: within().get_overload(sig)
+    return _cached(outer, _Results)
 
 
 def jit(function: Any) -> Any:

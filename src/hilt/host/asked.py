@@ -6,7 +6,6 @@
 It ends with its parent: at end of input, or on SIGTERM.
 """
 
-import gc
 import json
 import math
 import signal
@@ -112,7 +111,7 @@ def converse(run: Callable[[dict[str, Any]], Any], ready: Callable[[], None] = l
         return
     try:
         with run(json.loads(line)) as answer:
-            gc.freeze()
+            machine.collector().freeze()
             ready()
             _say(number, {"pid": machine.pid()})
             _answer(answer, iter(machine.input_line, ""))

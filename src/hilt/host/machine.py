@@ -11,6 +11,7 @@ Python itself and cost nothing.
 
 import atexit
 import ctypes
+import gc
 import math
 import os
 import select
@@ -223,6 +224,10 @@ class Machine:
     def unlock_memory(self) -> None:
         ctypes.CDLL(None).munlockall()
 
+    @property
+    def collector(self) -> Any:
+        return gc
+
     def prioritise_threads(self, priority: int) -> None:
         for thread in threading.enumerate():
             with suppress(OSError):
@@ -410,6 +415,11 @@ def lock_memory(flags: int) -> int:
 
 def unlock_memory() -> None:
     _machine.unlock_memory()
+
+
+def collector() -> Any:
+    """Return Python's `gc`: the garbage collector of this process."""
+    return _machine.collector
 
 
 def prioritise_threads(priority: int) -> None:

@@ -4,7 +4,6 @@ Each right is taken as far as the host permits; a refusal is explained, with wha
 the run. Nothing here fails: a loop without rights may be late, and its lateness is recorded.
 """
 
-import gc
 import os
 import resource
 from collections.abc import Callable
@@ -157,12 +156,13 @@ def _lock_memory(rights: Rights) -> None:
 
 
 def _stop_collector(rights: Rights) -> None:
-    gc.collect()
-    if gc.isenabled():
-        gc.disable()
-        rights._undo.append(gc.enable)
-    gc.freeze()
-    rights._undo.append(gc.unfreeze)
+    collector = machine.collector()
+    collector.collect()
+    if collector.isenabled():
+        collector.disable()
+        rights._undo.append(collector.enable)
+    collector.freeze()
+    rights._undo.append(collector.unfreeze)
     rights.granted["collector"] = "garbage collector off"
 
 

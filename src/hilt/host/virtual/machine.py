@@ -146,6 +146,26 @@ class Scheduling:
         return increment
 
 
+class Collector:
+    """The garbage collector of a process, as Python's `gc`: memory is that of the real process, whose own collector goes on."""
+
+    def __init__(self) -> None:
+        self._runs = True
+
+    def isenabled(self) -> bool:
+        return self._runs
+
+    def enable(self) -> None:
+        self._runs = True
+
+    def disable(self) -> None:
+        self._runs = False
+
+    def collect(self) -> None: ...
+    def freeze(self) -> None: ...
+    def unfreeze(self) -> None: ...
+
+
 class VirtualMachine(Machine):
     """The machine; whoever says `running()` becomes its first process."""
 
@@ -325,6 +345,10 @@ class VirtualMachine(Machine):
         return 0
 
     def unlock_memory(self) -> None: ...
+
+    @property
+    def collector(self) -> Any:
+        return self.own("collector", Collector)
 
     def prioritise_threads(self, priority: int) -> None: ...
 

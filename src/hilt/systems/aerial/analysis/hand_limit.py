@@ -21,6 +21,7 @@ The hand's own damping matters: with none the limit is a third lower than with 5
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -99,6 +100,11 @@ class PortLoop:
         return late * x, late * v
 
 
+@lru_cache(maxsize=32)  # half a megabyte each; metrics, check and report ask for the same few loops
+def _scan(loop: PortLoop) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return loop.port(loop.frequencies())
+
+
 def _crossings(height: np.ndarray, at: np.ndarray) -> np.ndarray:
     """Values of `at` where `height` crosses 0, by linear interpolation."""
     i = np.flatnonzero(height[:-1] * height[1:] < 0.0)
@@ -108,7 +114,7 @@ def _crossings(height: np.ndarray, at: np.ndarray) -> np.ndarray:
 
 def largest_mass(loop: PortLoop) -> float:
     """The largest mass beyond the sensor for which the loop is stable with nobody holding it [kg]; inf without a limit."""
-    G, _, b = loop.port(loop.frequencies())
+    G, _, b = _scan(loop)
     needed = -1.0 / (b * G)
     masses = _crossings(needed.imag, needed.real)
     return float(min(masses[masses > 0.0], default=math.inf))
@@ -121,7 +127,7 @@ def stiffest_hand(loop: PortLoop, damping: Damping = HAND_DAMPING, mass_beyond: 
     """
     if mass_beyond >= largest_mass(loop):
         return 0.0
-    G, r, b = loop.port(loop.frequencies())
+    G, r, b = _scan(loop)
     needed = -1.0 / G - b * mass_beyond
     with_hand = needed
     for _ in range(ROUNDS if callable(damping) else 1):
