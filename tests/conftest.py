@@ -44,7 +44,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """What all tests import stays: the garbage collector need not look at it again and again."""
-    gc.collect()
     gc.freeze()
 
 

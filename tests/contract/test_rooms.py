@@ -4,6 +4,7 @@ What only one system uses is in that system's folder; the rest of hilt does not 
 """
 
 import ast
+import functools
 import re
 from graphlib import CycleError, TopologicalSorter
 from itertools import takewhile
@@ -32,7 +33,6 @@ MODULES = {
 }
 
 
-TREES = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -47,7 +47,15 @@ def imports_of(nodes):
                 yield inner if inner in MODULES else node.module
 
 
-IMPORTS = {name: set(imports_of(ast.walk(tree))) - {name, "hilt"} for name, tree in TREES.items()}
+@functools.cache
+def trees():
+    """Read once, and not by every process that only collects the tests."""
+    return {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
+
+
+@functools.cache
+def imports():
+    return {name: set(imports_of(ast.walk(tree))) - {name, "hilt"} for name, tree in trees().items()}
 
 
 def outside_functions(tree):
@@ -69,7 +77,7 @@ def test_a_room_imports_only_the_rooms_before_it(name):
     before = set(takewhile(lambda other: other != name, ORDER)) | {name}
     wrong = [
         f"{module} imports {used}"
-        for module, uses in IMPORTS.items()
+        for module, uses in imports().items()
         if module != "hilt" and room(module) == name
         for used in uses
         if room(used) not in before
@@ -79,7 +87,7 @@ def test_a_room_imports_only_the_rooms_before_it(name):
 
 def test_no_module_is_imported_while_it_imports():
     try:
-        found = {name: set(imports_of(outside_functions(tree))) - {name, "hilt"} for name, tree in TREES.items()}
+        found = {name: set(imports_of(outside_functions(tree))) - {name, "hilt"} for name, tree in trees().items()}
         TopologicalSorter(found).prepare()
     except CycleError as error:
         pytest.fail(" -> ".join(error.args[1]))
@@ -88,7 +96,7 @@ def test_no_module_is_imported_while_it_imports():
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_a_system_does_not_know_the_others(system):
     others = tuple(f"hilt.systems.{other}." for other in SYSTEMS if other != system)
-    for module, uses in IMPORTS.items():
+    for module, uses in imports().items():
         if module.startswith(f"hilt.systems.{system}."):
             assert not [used for used in uses if f"{used}.".startswith(others)], module
 
@@ -122,7 +130,7 @@ def words_of(tree):
 def test_nobody_but_the_systems_names_a_system():
     found = {
         (module, word)
-        for module, tree in TREES.items()
+        for module, tree in trees().items()
         if not module.startswith("hilt.systems")
         for word in words_of(tree)
         if NAMES.search(word)
@@ -132,13 +140,13 @@ def test_nobody_but_the_systems_names_a_system():
 
 
 def test_what_runs_offline_is_no_part_of_a_device_or_a_loop():
-    for module, uses in IMPORTS.items():
+    for module, uses in imports().items():
         if ".analysis." in module:
             assert not {room(used) for used in uses} & {"device", "live", "lab"}, module
 
 
 def test_the_time_is_read_in_the_clock_only():
-    for module, tree in TREES.items():
+    for module, tree in trees().items():
         names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
         assert module == "hilt.core.clock" or "time" not in names, module
 
@@ -154,7 +162,7 @@ def test_what_runs_live_asks_the_machine():
     for module, path in MODULES.items():
         if module in REAL or f"{module}.".split(".")[1] not in ("device", "live", "lab", "plant", "loop", "job"):
             continue
-        for node in ast.walk(TREES[module]):
+        for node in ast.walk(trees()[module]):
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in OF_THE_MACHINE:
                 assert node.attr.isupper() or node.attr in HARMLESS, f"{path}:{node.lineno}: {node.value.id}.{node.attr}"
             assert not isinstance(node, ast.ImportFrom) or node.module not in OF_THE_MACHINE, f"{path}:{node.lineno}"

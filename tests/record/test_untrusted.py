@@ -1,5 +1,6 @@
 """Untrusted recordings: whatever a file contains, it gives one sentence or rows, in bounded memory, and hides no other file."""
 
+import functools
 import itertools
 import json
 import os
@@ -80,26 +81,27 @@ DEEP = "[" * 100_000 + "]" * 100_000
 HUGE = b"\0" * (4 << 20)
 
 
-def bombs():
-    """Small files that would unpack to gigabytes."""
-    many = zstandard.ZstdCompressor(level=3)
-    stream = many.compressobj()
-    silent = b"".join(stream.compress(HUGE) for _ in range(1024)) + stream.flush()  # 4.3 GB, its size not in its header
-    yield "zstd, as it says", chunk(silent, claimed=4 << 30)
-    yield "zstd, and it lies", chunk(silent, claimed=1 << 20)
-    head = bytearray(zstandard.compress(b"\0" * (1 << 24)))
-    yield (
-        "zstd, a head that promises gigabytes",
-        chunk(bytes(head[:6]) + b"\xff\xff\xff\x7f" + bytes(head[10:]), claimed=1 << 20),
-    )
-    squeezed = lz4.frame.compress(b"\0" * (256 << 20))
-    yield "lz4, and it lies", chunk(squeezed, "lz4", claimed=1 << 20)
-    yield "not packed, and it lies", chunk(b"\0" * 64, "", claimed=1 << 62)
-    yield "an unknown way", chunk(b"\0" * 64, "xz" * 20)
-    yield "a name of 4 GB", record(6, struct.pack("<QQQII", 0, 0, 8, 0, 0xFFFFFFFF) + b"zstd")
+@functools.cache
+def silent():
+    """4.3 GB, their size not in their header."""
+    stream = zstandard.ZstdCompressor(level=3).compressobj()
+    return b"".join(stream.compress(HUGE) for _ in range(1024)) + stream.flush()
 
 
-BOMBS = dict(bombs())
+def promising():
+    head = zstandard.compress(b"\0" * (1 << 24))
+    return head[:6] + b"\xff\xff\xff\x7f" + head[10:]
+
+
+BOMBS = {  # small files that would unpack to gigabytes
+    "zstd, as it says": lambda: chunk(silent(), claimed=4 << 30),
+    "zstd, and it lies": lambda: chunk(silent(), claimed=1 << 20),
+    "zstd, a head that promises gigabytes": lambda: chunk(promising(), claimed=1 << 20),
+    "lz4, and it lies": lambda: chunk(lz4.frame.compress(b"\0" * (256 << 20)), "lz4", claimed=1 << 20),
+    "not packed, and it lies": lambda: chunk(b"\0" * 64, "", claimed=1 << 62),
+    "an unknown way": lambda: chunk(b"\0" * 64, "xz" * 20),
+    "a name of 4 GB": lambda: record(6, struct.pack("<QQQII", 0, 0, 8, 0, 0xFFFFFFFF) + b"zstd"),
+}
 
 
 def cases(run):
@@ -172,7 +174,7 @@ def cases(run):
     yield "a chunk of many records without rows", file_of(origin(run), chunk(record(3, b"") * 100_000, ""))
     yield "a chunk that is too short", file_of(origin(run), record(6, b"abc"))
     for name, bomb in BOMBS.items():
-        yield name, file_of(origin(run), bomb)
+        yield name, file_of(origin(run), bomb())
 
 
 def one_sentence(words):
@@ -233,7 +235,7 @@ def test_none_hides_the_others(folder):
 def test_a_file_that_would_unpack_to_gigabytes_takes_no_memory(run, name, tmp_path):
     """In a process with at most one more gigabyte of address space: next to good rows, which stay readable."""
     path = tmp_path / "bomb.mcap"
-    path.write_bytes(file_of(origin(run), packed(run.rows[:100]), BOMBS[name]))
+    path.write_bytes(file_of(origin(run), packed(run.rows[:100]), BOMBS[name]()))
     assert path.stat().st_size < 2 << 20
     program = (
         "import resource, sys; from pathlib import Path;"
