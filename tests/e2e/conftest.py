@@ -6,7 +6,7 @@ import pytest
 
 from hilt.device import rigfile
 from hilt.lab.dry.facility import Facility, running_facility
-from tests.e2e.lab import GAP, Run, changed
+from tests.e2e.lab import GAP, SEEN, Run, changed
 from tests.e2e.wheel import Installed
 
 
@@ -17,6 +17,7 @@ def dry(tmp_path, machine):
     with ExitStack() as stack:
 
         def start(rig="dry-lab", emulated=(GAP,), **tables):
+            tables["lab"] = {"ready": SEEN, **tables.get("lab", {})}
             file = changed(rigfile.load(rigfile.find(rig)) if isinstance(rig, str) else rig, **tables)
             return stack.enter_context(running_facility(file, list(emulated), diary=tmp_path / "log.csv"))
 

@@ -25,6 +25,7 @@ from tests.patience import becomes as until
 ROBOTS = ("dry-lab", "dry-lab-ur", "dry-lab-franka", "dry-lab-ur-joints", "dry-lab-franka-joints")  # every driver and command
 RIG = rigfile.find("dry-lab")
 GAP = "frames.gap='15 mm'"
+SEEN = 0.1  # s before it is armed; by default a second, in which nothing happens but the packets of a robot that stands
 PERIOD = 0.004
 ROUNDED = 1e-5  # m, in every packet
 
