@@ -29,9 +29,12 @@ from hilt.device import rigfile
 from hilt.live import mailbox
 from hilt.record import recording
 from tests.e2e import attack as attackers
+from tests.e2e import cockpit as pages
 from tests.e2e.cockpit import Browser, browser, dry_lab, end, server, until
 from tests.e2e.lab import judged, payload_rig
 from tests.e2e.test_cockpit_payload_lab import apart_on_the_way, go_home, rest_of
+
+pages.SCALE = 1.0  # every pixel that a user has
 
 LONG_RUN = {"loop.duration": "900 s", "collisions": "10000"}
 MINUTES = float(os.environ.get("HILT_MINUTES", "10"))

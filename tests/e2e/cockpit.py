@@ -28,7 +28,7 @@ from hilt.live import mailbox
 from tests.e2e.lab import RIG, hurry, patient_rig
 from tests.patience import becomes as until
 
-CHROMIUM = shutil.which("chromium")
+CHROMIUM = shutil.which("chromium-headless-shell") or shutil.which("chromium")
 BUILT = (Path(cockpit.__file__).parent / "static" / "index.html").is_file()
 FLAGS = [
     "--headless",
@@ -36,17 +36,19 @@ FLAGS = [
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
     "--ignore-gpu-blocklist",
+    "--disable-gpu-compositing",
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
 ]
 PICTURES = os.environ.get("HILT_PICTURES")  # a folder for screenshots
+SCALE = 1.0 if PICTURES else 0.5  # pixels, all of them drawn by the processor, of one of the page's
 TOKEN = "the-token-of-the-browser-tests"
 AT_ONCE = 200.0  # [ms] from STOP to STOPPED
 LONG = 60.0  # [s] before a test gives up waiting
 COMPILED = 200.0  # [s] for the answer of a station that has to be compiled first
-_started: set[str] = set()  # stations; others on this machine are not ours
+STARTED: set[str] = set()  # stations; others on this machine are not ours
 
 expect.set_options(timeout=LONG * 1e3)
 needs_browser = [
@@ -113,13 +115,13 @@ def server(folder, **options):
     try:
         yield found
     finally:
-        for name in _started & set(mailbox.sessions()):
+        for name in STARTED & set(mailbox.sessions()):
             pid = mailbox.Sender(name).pid
             try:
                 end(name)
             except Exception:  # after a failure it may not answer, and left alive it would keep the core from the next test
                 os.kill(pid, signal.SIGKILL)
-        _started.clear()
+        STARTED.clear()
         found.kill()
 
 
@@ -143,7 +145,10 @@ class Browser:
 
     def page(self, address, size=(1280, 800), dark=False):
         context = self.chromium.new_context(
-            viewport={"width": size[0], "height": size[1]}, color_scheme="dark" if dark else "light", reduced_motion="reduce"
+            viewport={"width": size[0], "height": size[1]},
+            device_scale_factor=SCALE,
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",
         )
         page = context.new_page()
         page.set_default_timeout(LONG * 1e3)
@@ -229,7 +234,7 @@ class Page:
         self.until(f"location.hash !== {before!r} || document.querySelector('.verdict.bad')", COMPILED)
         assert self.page.evaluate("location.hash") != before, self.page.locator(".error").all_inner_texts()
         name = self.page.evaluate("location.hash").removeprefix("#session=")
-        _started.add(name)
+        STARTED.add(name)
         expect(self.part("state")).to_have_attribute("data-session", name)
         self.is_in("READY")
         return name

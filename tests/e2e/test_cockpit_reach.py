@@ -4,7 +4,7 @@ import pytest
 from playwright.sync_api import expect
 
 from hilt.live import mailbox
-from tests.e2e.cockpit import browser, busy, needs_browser, quick, server, until
+from tests.e2e.cockpit import STARTED, browser, busy, needs_browser, quick, server, until
 
 pytestmark = needs_browser
 
@@ -41,6 +41,7 @@ def test_arming_after_start_session_reaches_the_new_session_or_none(page):
     assert not any(armed), "the old session was armed"
     page.is_in("READY")
     new = page.part("state").get_attribute("data-session")
+    STARTED.add(new)
     assert new != old
     expect(page.part("arm")).to_contain_text("docking · table1")
     expect(page.part("arm")).to_have_attribute("title", f"arm {new}")
