@@ -20,7 +20,7 @@ from tests.fuzz.worker import MEMORY
 
 pytestmark = pytest.mark.long
 
-INPUTS = int(os.environ.get("HILT_FUZZ", "2000"))
+INPUTS = int(os.environ.get("HILT_FUZZ", "1000"))
 WORKERS = 2
 MOST = 5000  # inputs for one process
 ROOT = Path(__file__).parents[2]
