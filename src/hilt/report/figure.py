@@ -3,7 +3,6 @@
 import base64
 import io
 import itertools
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from matplotlib.figure import Figure
 from hilt.report.colours import MADE
 
 POINTS = 1500
-_PREFIXES = {-2: "µ", -1: "m", 0: "", 1: "k", 2: "M"}
 
 _STYLE: Any = {
     "font.size": 9,
@@ -117,11 +115,3 @@ def mark_fault(axes: list[Axes], t: float | None) -> None:
 def legend(axes: Axes) -> None:
     """Put the legend beside the panel, where it hides no curve."""
     axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=8)
-
-
-def prefixed(largest: float, unit: str) -> tuple[float, str]:
-    """Return the factor to multiply by, and the unit then: 0.0003 J is drawn as 300 µJ."""
-    if not 0.0 < largest < math.inf:
-        return 1.0, unit
-    power = min(max(math.floor(math.log10(largest) / 3), min(_PREFIXES)), max(_PREFIXES))
-    return 1000.0**-power, f"{_PREFIXES[power]}{unit}"

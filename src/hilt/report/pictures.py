@@ -9,6 +9,7 @@ from hilt.report import colours, figure
 from hilt.report.colours import CONTROLLER, LOST, MADE, MEASURED
 from hilt.report.figure import Picture, line, mark_fault
 from hilt.report.ledger import LEAST
+from hilt.report.words import prefixed
 
 
 def energy_made(result: Result, t: np.ndarray, stop: float | None) -> Iterator[Picture]:
@@ -23,7 +24,7 @@ def energy_made(result: Result, t: np.ndarray, stop: float | None) -> Iterator[P
         return
     ports = {row["port"]: result.rows[f"W_{row['port']}"] for row in causes}
     made = {name: port["into"] - port["out"] for name, port in ports.items()}
-    scale, unit = figure.prefixed(max(float(np.nanmax(np.abs(curve))) for curve in made.values()), "J")
+    scale, unit = prefixed(max(float(np.nanmax(np.abs(curve))) for curve in made.values()), "J")
     fig, (left, right) = figure.subplots(1, 2, figsize=(7.2, 0.35 * len(causes) + 2.0), width_ratios=(1.5, 1))
     for n, (name, curve) in enumerate(made.items()):
         line(left, t, scale * curve, name, color=colours.of(n))

@@ -22,6 +22,7 @@ NONE = "—"  # where there is no number
 _NIL = {"N": 1e-6, "N·m": 1e-6, "m": 1e-8, "m/s": 1e-8, "rad": 1e-8, "rad/s": 1e-8, "s": 1e-9, "J": 1e-10}  # less is rounding
 _COARSE = {"m", "m/s", "rad", "rad/s"}  # not below µ: nanometres are not practical here
 _PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G"}
+_ON_AXES = {-2: "µ", -1: "m", 0: "", 1: "k", 2: "M"}
 
 
 def si(value: float, unit: str, digits: int = 4) -> str:
@@ -100,3 +101,11 @@ def off_one(value: object) -> str:
         return f"{value:.3g} times" if value < 1000.0 else f"{value:.0f} times"
     share = percent(value - 1.0)
     return share if value <= 1.0 or share == "0.0 %" else f"+{share}"
+
+
+def prefixed(largest: float, unit: str) -> tuple[float, str]:
+    """Return the factor to multiply by on an axis, and the unit then: 0.0003 J is drawn as 300 µJ."""
+    if not 0.0 < largest < math.inf:
+        return 1.0, unit
+    power = min(max(math.floor(math.log10(largest) / 3), min(_ON_AXES)), max(_ON_AXES))
+    return 1000.0**-power, f"{_ON_AXES[power]}{unit}"

@@ -13,7 +13,7 @@ from hilt.report import figure, page, summary
 from hilt.report.colours import BOUND, IDEAL, MADE
 from hilt.report.figure import Picture
 from hilt.report.table import table
-from hilt.report.words import si
+from hilt.report.words import prefixed, si
 from hilt.sweeps.batch import Batch
 from hilt.sweeps.maps import Map, Side
 
@@ -63,7 +63,7 @@ def named(found: Map) -> str:
 def _scale(axes: Axes, side: Side, which: str) -> float:
     """Set up one axis; return the factor from SI to the unit shown."""
     typical = math.sqrt(side.low * side.high) if side.log else side.high
-    factor, unit = figure.prefixed(typical, side.unit) if side.unit and not side.unit.startswith("kg") else (1.0, side.unit)
+    factor, unit = prefixed(typical, side.unit) if side.unit and not side.unit.startswith("kg") else (1.0, side.unit)
     one = axes.xaxis if which == "x" else axes.yaxis
     if side.log:
         (axes.set_xscale if which == "x" else axes.set_yscale)("log")

@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from hilt.core.faults import InputError, shortened
 from hilt.report import colours, figure
@@ -28,6 +29,15 @@ PANELS = 12
 RASTER = 4000  # cells of a map, above which it is stored as an image
 POINTS = 2000  # of draws in one panel, and of a curve
 FLOOR = 1e-4  # smaller errors are drawn as this
+
+
+def _logarithmic(axes: Axes, which: str, low: float, high: float) -> None:
+    """Make an axis logarithmic, with its numbers written out."""
+    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
+    one = axes.xaxis if which == "x" else axes.yaxis
+    one.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300.0 * low else (1.0,)))
+    one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    one.set_minor_formatter(NullFormatter())
 
 
 @dataclass(frozen=True)
@@ -123,10 +133,10 @@ class _Drawing:
     def _scaled(self, panel: Axes, side: Side) -> None:
         panel.set(xlabel=side.label)
         if side.log:
-            scales.logarithmic(panel, "x", side.values[0], side.values[-1])
+            _logarithmic(panel, "x", side.values[0], side.values[-1])
         if self.heights.log:
             finite = self.heights.values[np.isfinite(self.heights.values)]
-            scales.logarithmic(panel, "y", finite.min(), finite.max())
+            _logarithmic(panel, "y", finite.min(), finite.max())
 
     # -- two axes ------------------------------------------------------------------------------------------------------
 
@@ -182,9 +192,9 @@ class _Drawing:
             rasterized=values.size > RASTER,
         )
         if x.log:
-            scales.logarithmic(panel, "x", x.values[0], x.values[-1])
+            _logarithmic(panel, "x", x.values[0], x.values[-1])
         if y.log:
-            scales.logarithmic(panel, "y", y.values[0], y.values[-1])
+            _logarithmic(panel, "y", y.values[0], y.values[-1])
         return mesh
 
     def _norm(self) -> Any:
@@ -269,7 +279,7 @@ class _Drawing:
         panel.set(xlabel=self.heights.label)
         if self.heights.log:
             finite = self.heights.values[np.isfinite(self.heights.values)]
-            scales.logarithmic(panel, "x", finite.min(), finite.max())
+            _logarithmic(panel, "x", finite.min(), finite.max())
         return drawn, f"{self._over()}{self._missing()}"
 
     def _scatter(self) -> tuple[Figure, str]:
@@ -287,7 +297,7 @@ class _Drawing:
             panel.set(xlabel=scales.labelled(key, unit), ylabel=self.heights.label)
             if self.heights.log:
                 finite = self.heights.values[np.isfinite(self.heights.values)]
-                scales.logarithmic(panel, "y", finite.min(), finite.max())
+                _logarithmic(panel, "y", finite.min(), finite.max())
         if self.words:
             figure.legend(panels[-1])
         many = f"each of {len(axis):,} draws" if len(some) == len(axis) else f"{len(some):,} of {len(axis):,} draws"

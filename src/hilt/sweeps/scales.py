@@ -1,11 +1,8 @@
 """Axes of pictures in units that people read: ms, mm, N/mm, percent."""
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from hilt.report import figure
-from hilt.report.words import UNITS
+from hilt.report.words import UNITS, prefixed
 
 _SPOKEN = {"N/m": (1e4, 1e-3, "N/mm"), "m/s²": (0.0, 1.0, "m/s²"), "rad": (0.0, 180.0 / np.pi, "°"), "1": (0.0, 1.0, "")}
 _PLAIN = ("kg", "°", "Hz")  # used without a prefix
@@ -18,7 +15,7 @@ def readable(largest: float, unit: str) -> tuple[float, str]:
         return factor, spoken
     if not unit or unit.startswith(_PLAIN):
         return 1.0, unit
-    return figure.prefixed(abs(largest), unit)
+    return prefixed(abs(largest), unit)
 
 
 def unit_of_metric(name: str) -> str:
@@ -28,15 +25,6 @@ def unit_of_metric(name: str) -> str:
 
 def labelled(name: str, unit: str) -> str:
     return f"{name} [{unit}]" if unit else name
-
-
-def logarithmic(axes: Axes, which: str, low: float, high: float) -> None:
-    """Make an axis logarithmic, with its numbers written out."""
-    (axes.set_xscale if which == "x" else axes.set_yscale)("log")
-    one = axes.xaxis if which == "x" else axes.yaxis
-    one.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 300.0 * low else (1.0,)))
-    one.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-    one.set_minor_formatter(NullFormatter())
 
 
 def edges(values: np.ndarray, log: bool) -> np.ndarray:

@@ -15,7 +15,7 @@ from hilt.report.figure import Picture, legend, line, mark_fault, panels
 from hilt.report.numbers import named
 from hilt.report.page import table
 from hilt.report.pictures import energy_made, lateness
-from hilt.report.words import off_one, si
+from hilt.report.words import off_one, prefixed, si
 from hilt.systems.freefloat.analysis.reference import continuous
 from hilt.systems.freefloat.freefloat import FreeFloat, drift, held_force_position
 
@@ -147,7 +147,7 @@ def pictures(result: Result) -> Iterator[Picture]:
 
 
 def _speed_curves(axes: Axes, rows: np.ndarray, t: np.ndarray, names: str, ideal: dict[str, np.ndarray]) -> None:
-    scale, unit = figure.prefixed(float(np.abs(rows["v_c"]).max()), "m/s")
+    scale, unit = prefixed(float(np.abs(rows["v_c"]).max()), "m/s")
     for i, name in enumerate(names):
         line(axes, t, scale * rows["v_c"][:, i], _called("this run", name, names), color=AXES[i])
     for i, _ in enumerate(names):
@@ -177,7 +177,7 @@ def _positions(rows: np.ndarray, scenario: FreeFloat, t: np.ndarray, names: str,
         line(axes[0], t, exact[:, i], "exact" if i == 0 else None, **IDEAL)
     off = drift(rows, scenario)
     floor = ROUNDING * float(np.abs(exact).max())
-    scale, unit = figure.prefixed(max(float(np.abs(off).max()), floor), "m")
+    scale, unit = prefixed(max(float(np.abs(off).max()), floor), "m")
     line(axes[1], t, scale * off, "drift", color=MADE)
     figure.hide_rounding(axes[1], scale * floor)
     axes[0].set(ylabel="position [m]")
@@ -188,7 +188,7 @@ def _positions(rows: np.ndarray, scenario: FreeFloat, t: np.ndarray, names: str,
 
 
 def _correction(rows: np.ndarray, t: np.ndarray, names: str, stop: float | None) -> Picture:
-    scale, unit = figure.prefixed(float(np.abs(rows["v_pc"]).max()), "m/s")
+    scale, unit = prefixed(float(np.abs(rows["v_pc"]).max()), "m/s")
     fig, axes = panels(1, 2.2)
     for i, name in enumerate(names):
         line(axes[0], t, scale * rows["v_pc"][:, i], name if len(names) > 1 else None, color=AXES[i])
@@ -204,7 +204,7 @@ def _energy(rows: np.ndarray, t: np.ndarray, stop: float | None, ideal: dict[str
     fig, axes = panels(2)
     line(axes[0], t, simulated, "simulated body", color=MEASURED)
     line(axes[0], t, exact, "continuous", **IDEAL)
-    scale, unit = figure.prefixed(max(float(np.abs(simulated - exact).max()), ROUNDING * float(exact.max())), "J")
+    scale, unit = prefixed(max(float(np.abs(simulated - exact).max()), ROUNDING * float(exact.max())), "J")
     line(axes[1], t, scale * (simulated - exact), color=MADE)
     figure.hide_rounding(axes[1], scale * ROUNDING * float(exact.max()))
     axes[0].set(ylabel="kinetic energy [J]")
@@ -247,7 +247,7 @@ def _rate_curves(axes: Axes, rows: np.ndarray, t: np.ndarray, ideal: dict[str, n
 
 def _rotation_error(axes: Axes, rows: np.ndarray, t: np.ndarray, ideal: dict[str, np.ndarray]) -> None:
     error = rows["H_rot"] - ideal["H_rot"]
-    scale, unit = figure.prefixed(max(float(np.abs(error).max()), ROUNDING * float(ideal["H_rot"].max())), "J")
+    scale, unit = prefixed(max(float(np.abs(error).max()), ROUNDING * float(ideal["H_rot"].max())), "J")
     line(axes, t, scale * error, color=MADE)
     figure.hide_rounding(axes, scale * ROUNDING * float(ideal["H_rot"].max()))
     axes.set(ylabel=f"rotational energy\nminus ideal [{unit}]", xlabel="time [s]")
