@@ -77,8 +77,16 @@ FAULTS = {
 }
 
 
+def place(session):
+    """Where the robot's set-point is [m]."""
+    pose = np.zeros(1, POSE)[0]
+    session.rig._robot.sent(pose)
+    return pose["p"].copy()
+
+
 def ended(do, settings, folder):
-    """Run until the fault, on whatever machine this is: its name, the speed before it, and the way after it."""
+    """Run until the fault, on whatever machine this is: its name, the speed before it, and the way from the loop's stop: the
+    rows may end earlier, as a killed recorder's do."""
     with running_facility(rigfile.find("dry-lab")) as facility:
         file = facility.rig
         session = Session(
@@ -87,6 +95,8 @@ def ended(do, settings, folder):
         try:
             session.open()
             facility.control.live(True)
+            stopped, stop = [], session.rig.stop
+            session.rig.stop = lambda: (stopped.append(place(session)), stop())
 
             def strike():
                 until(lambda: session.rig.state == LIVE)
@@ -96,13 +106,12 @@ def ended(do, settings, folder):
             task = machine.thread(strike, "strikes")
             result = session.go()
             task.join()
-            end = np.zeros(1, POSE)[0]
-            session.rig._robot.sent(end)
+            way = float(np.linalg.norm(place(session) - stopped[0]))
         finally:
             session.close()
     sent = result.rows["X_WB_sent"]["p"][:-1]
     speed = np.linalg.norm(np.diff(sent[-8:], axis=0), axis=1).max() / session.rig.cycle
-    return result.fault.name, float(speed), float(np.linalg.norm(end["p"] - sent[-1])), session.rig.cycle
+    return result.fault.name, float(speed), way, session.rig.cycle
 
 
 @pytest.mark.parametrize("name", FAULTS if os.environ.get("HILT_FAULTS") == "all" else SOME)
