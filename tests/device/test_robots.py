@@ -5,6 +5,7 @@ is in test_rsi_robot.py, test_rtde_robot.py and test_fci_robot.py.
 """
 
 import dataclasses
+import math
 
 import numpy as np
 import pytest
@@ -128,6 +129,31 @@ def test_silent(name):
         it.arm.disconnect = False
         assert it.hold() == 0
         assert it.count("restarts") == 0
+        agree(it)
+
+
+@virtual
+@every_driver
+@pytest.mark.parametrize("stall", [0.006, 0.0188, 0.05])
+def test_a_stall_of_the_emulator_is_measured_as_the_motion_that_the_robot_made(name, stall):
+    """Its clock and its motion go on, and its packets of that time are missing. A Franka goes on with its last acceleration, the
+    others stand; none is measured as faster than it was."""
+    with cell(name, patience=100) as it:
+        it.follow()
+        it.run(SLOW, 0.4)
+        settle, fastest = it.arm._response.settle, np.linalg.norm(SLOW)
+
+        def settle_late(t):
+            it.arm._response.settle = settle
+            clock.pause(stall)
+            settle(t)
+
+        it.arm._response.settle = settle_late
+        for _ in range(round(0.2 / it.cycle)):
+            assert it.tick(np.multiply(it.cycle, SLOW))[0] == 0
+            fastest = max(fastest, np.linalg.norm(it.arm.true_twist()["v"]))
+            assert np.linalg.norm(it.V["v"]) < 1.05 * fastest, "5 % for what true speed and packet are apart"
+        assert it.arm.skipped >= math.floor(stall / it.cycle) - 1
         agree(it)
 
 

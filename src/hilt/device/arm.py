@@ -5,6 +5,7 @@ acceleration than `acceleration_limit` since the previous one. An answer without
 follows fast motion, it is counted as a hard stop. Once stopped, the robot gives the cause in `reason`.
 """
 
+import math
 import random
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
@@ -30,7 +31,7 @@ class ArmSettings:
     cycle: float = 0.004
     jitter: float = 0.0  # [s], a packet is sent up to this much late
     drift: float = 0.0  # its cycle is really this much longer, relatively
-    makes_up: float = 0.0  # [s] of a host stall that its clock makes up for by shorter cycles; at least one cycle
+    makes_up: float = 0.0  # [s] of a host stall that is made up for by shorter cycles; at least one cycle
     start_p: tuple[float, float, float] = (1.0, 0.0, 1.0)
     start_q: tuple[float, float, float, float] = (1.0, 0.0, 0.0, 0.0)
     dead_time: float = 0.008
@@ -75,7 +76,7 @@ class Arm:
         self.diary: list[SetPoint] = []
         self.violations: list[str] = []
         self.hard_stops = self.late = self.refused = self.cycles = 0
-        self.clock_lost = 0.0  # [s]
+        self.skipped = 0  # cycles without a packet, after stalls of this process
         self.reason = ""  # why it stopped
         self._start, self._set, self._next = (np.zeros(1, POSE)[0] for _ in range(3))
         self._turn = np.zeros(1, TWIST)[0]
@@ -170,10 +171,20 @@ class Arm:
         return twist
 
     def _on_time(self, due: float) -> float:
-        """Return when its cycle begins. After a host stall, its clock loses the time that it cannot make up for."""
-        kept = max(due, clock.now() - max(self.settings.cycle, self.settings.makes_up))
-        self.clock_lost += kept - due
-        return kept
+        """Return when its cycle begins. A stall is of this process and not of the robot, whose clock and motion go on: cycles
+        that cannot be made up for have passed without a packet, as if their packets had been lost on the way."""
+        cycle = self.settings.true_cycle
+        count = math.ceil((clock.now() - max(self.settings.cycle, self.settings.makes_up) - due) / cycle)
+        if count <= 0:
+            return due
+        self.skipped += count
+        self.late += count if self._last_stamp else 0  # as a program reports cycles without an answer
+        self.cycles += count
+        self._skip(due, count)
+        return due + count * cycle
+
+    def _skip(self, due: float, count: int) -> None:
+        """Let a number of cycles pass, from `due` on."""
 
     def _answered_by(self, due: float) -> float:
         """Return until when it waits for an answer: its next cycle, or half a cycle after a packet that was sent late."""

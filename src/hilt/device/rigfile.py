@@ -93,7 +93,7 @@ class EmulatedRobot(Section):
         default=0.0,
         ge=0,
         le=0.1,
-        description="stall of this host for which the robot's clock makes up by shorter cycles; at least one cycle",
+        description="stall of this host that is made up for by shorter cycles; at least one cycle; of the rest no packets come",
     )
     acceleration_limit: MetrePerSecond2 = Field(
         default=20.0, gt=0, description="limit for set-points, checked by the robot itself"

@@ -98,7 +98,7 @@ class FciController(Arm):
         self._listening.close()
 
     def serve(self) -> None:
-        """Run its cycles until `stop`. A stall of this process shifts them, except for what its clock makes up for."""
+        """Run its cycles until `stop`."""
         due = clock.now()
         while not self._end.wait(max(due + self._random.uniform(0.0, self.settings.jitter) - clock.now(), 0.0)):
             due = self._on_time(due)
@@ -109,6 +109,12 @@ class FciController(Arm):
             if self._port.opened:
                 self._listen(due)
             self.cycles += 1
+
+    def _skip(self, due: float, count: int) -> None:
+        self._number += count
+        for k in range(count):
+            if self._motion:
+                self._coast(due + k * self.settings.true_cycle)
 
     # Requests
 
@@ -295,6 +301,10 @@ class FciController(Arm):
         if self._late_in_a_row >= self.settings.late_limit:
             self._reflex({"communication_constraints_violation"}, f"{self._late_in_a_row} commands in a row were lost")
             return
+        self._coast(due)
+
+    def _coast(self, due: float) -> None:
+        """Go on with the last acceleration for a cycle."""
         dt, before = self.settings.cycle, self._set["p"].copy()
         step = self._reflexes.coast(dt)
         if self.joints is None:

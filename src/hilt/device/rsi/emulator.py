@@ -64,7 +64,7 @@ class RsiController(Arm):
         self._port.close()
 
     def serve(self) -> None:
-        """Run its cycles until `stop`. A stall of this process shifts them, except for what its clock makes up for."""
+        """Run its cycles until `stop`."""
         cycle, due = self.settings.cycle, clock.now()
         while not self._end.wait(max(due + self._random.uniform(0.0, self.settings.jitter) - clock.now(), 0.0)):
             due = self._on_time(due)
@@ -78,6 +78,9 @@ class RsiController(Arm):
             due += self.settings.true_cycle
             self._listen(due)
             self.cycles += 1
+
+    def _skip(self, due: float, count: int) -> None:
+        self._ipoc += count * round(self.settings.cycle * codec.TICKS_PER_SECOND)
 
     def _send(self, due: float) -> None:
         """Send the robot's pose at the tick itself: the packet may be late, the tick is not."""

@@ -108,7 +108,7 @@ class Operated(Arm):
         self._keep_diary()
         self.violations.clear()
         self.hard_stops = self.set_points = self.answers = self.stops = 0
-        self.clock_lost = 0.0
+        self.skipped = 0
         self.last_reason = self.reason
 
     def status(self) -> dict[str, Any]:
@@ -130,7 +130,7 @@ class Operated(Arm):
             "strangers": self.strangers,
             "address": peer.named(self.address),
             "hard_stops": int(self.hard_stops),
-            "clock_lost": self.clock_lost,
+            "skipped": self.skipped,
             "live": self.live,
             "violation_count": len(self.violations),
             "violations": self.violations[:VIOLATIONS_SHOWN],
