@@ -15,6 +15,7 @@ from hilt.core.clock import FreeClock
 from hilt.core.rig import ReplayRig, SimulatedRig
 from hilt.core.signals import whole
 from hilt.core.stage import EMPTY, Cycle, nothing
+from hilt.core.system import Restarts
 from hilt.record import recording
 from tests.spoiling import Poison, spoil
 
@@ -44,6 +45,15 @@ def recorded(found, tmp_path_factory):
 def test_two_runs_one_in_the_loop_and_one_in_the_compiled_batch_give_equal_bytes(result, recorded):
     assert len(recorded.rows) == min(len(result.rows), math.floor(LONGEST / result.scenario.loop.period + 1.5))
     assert recorded.rows.tobytes() == result.rows[: len(recorded.rows)].tobytes()
+
+
+def test_the_start_is_restored_in_the_same_memory_whatever_was_run_in_it(found):
+    system, values, _ = found
+    starts, rows = Restarts(system, values), np.zeros((2, 50), system.row)
+    for log in rows:
+        bench = starts.begin()
+        bench.code.batch(bench.row, bench.x, bench.w, bench.p, log)
+    assert rows[0].tobytes() == rows[1].tobytes()
 
 
 def test_another_seed_does_not_break_it(found):

@@ -136,8 +136,8 @@ def test_silent(name):
 @every_driver
 @pytest.mark.parametrize("stall", [0.006, 0.0188, 0.05])
 def test_a_stall_of_the_emulator_is_measured_as_the_motion_that_the_robot_made(name, stall):
-    """Its clock and its motion go on, and its packets of that time are missing. A Franka goes on with its last acceleration, the
-    others stand; none is measured as faster than it was."""
+    """Its clock and its motion go on, and its packets of that time are missing. A Franka goes on with its last acceleration,
+    the others stand; none is measured as faster than it was."""
     with cell(name, patience=100) as it:
         it.follow()
         it.run(SLOW, 0.4)

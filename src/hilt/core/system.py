@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
@@ -16,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from hilt.compiled.interpreted import sparing
+from hilt.compiled.records import raw
 from hilt.core import diagram, methods, outline, signals
 from hilt.core.diagram import Code
 from hilt.core.faults import InputError
@@ -285,6 +287,32 @@ class System:
         if name not in names:
             raise ValueError(f"{self.name} has no block {name!r}; it has {', '.join(dict.fromkeys(names))}")
         return len(names) - 1 - names[::-1].index(name)
+
+
+class Restarts:
+    """The start of a scenario, as often as it is needed, in the same memory: a robot that is held cannot wait until memory and
+    start values are made anew. An imported model keeps its state inside, where it cannot be restored: it is made anew."""
+
+    def __init__(self, system: System, scenario: Any) -> None:
+        self._make = partial(system.set_up, scenario)
+        self._bench = self._make()
+        blocks = system.diagram(system.used_by(scenario)).blocks
+        self._starts = None if any(block.kind.one_bench for block in blocks) else [part.copy() for part in self._parts]
+
+    @property
+    def _parts(self) -> list[np.ndarray]:
+        """Its memory as bytes."""
+        made = self._bench
+        return [raw(part) for part in (made.row, made.x, made.w, made.p) if part.dtype.itemsize]
+
+    def begin(self) -> Bench:
+        """The bench at its start; what was made of it before is lost."""
+        if self._starts is None:
+            self._bench = self._make()
+        else:
+            for part, start in zip(self._parts, self._starts, strict=True):
+                part[...] = start
+        return self._bench
 
 
 def ticks_of(scenario: Any) -> int:

@@ -233,8 +233,10 @@ class Machine:
             with suppress(OSError):
                 os.sched_setscheduler(thread.native_id or 0, os.SCHED_FIFO, os.sched_param(priority))
 
-    def switch_threads_after(self, seconds: float) -> None:
+    def switch_threads_after(self, seconds: float) -> float:
+        before = sys.getswitchinterval()
         sys.setswitchinterval(seconds)
+        return before
 
     def stolen(self) -> float:
         try:
@@ -427,9 +429,9 @@ def prioritise_threads(priority: int) -> None:
     _machine.prioritise_threads(priority)
 
 
-def switch_threads_after(seconds: float) -> None:
-    """Let a thread keep the interpreter for at most this long."""
-    _machine.switch_threads_after(seconds)
+def switch_threads_after(seconds: float) -> float:
+    """Let a thread keep the interpreter for at most this long; returns what it was before [s]."""
+    return _machine.switch_threads_after(seconds)
 
 
 def stolen() -> float:

@@ -17,6 +17,7 @@ import numpy as np
 from hilt.host import machine
 
 PRIORITY = 80  # of 1 to 99: above the kernel's threads for interrupts (50), below its watchdogs (99)
+HOLDING = PRIORITY + 1  # of the thread that answers a robot while the session prepares or reports a run
 _MCL_CURRENT, _MCL_FUTURE = 1, 2
 _CAP_IPC_LOCK = 14
 
@@ -81,7 +82,7 @@ def prepare() -> Rights:
 
 
 def prioritise(priority: int = PRIORITY) -> Rights:
-    """Give the calling thread a real-time priority, which takes no time."""
+    """Give the calling thread a real-time priority, which takes no time. Threads do not inherit it."""
     rights = Rights(None)
     _raise_priority(rights, priority)
     return rights

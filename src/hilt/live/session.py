@@ -10,13 +10,14 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hilt import job, loop
 from hilt.core import clock, registry
 from hilt.core.faults import Fault, InputError
 from hilt.core.pairing import Joined, Shared
 from hilt.core.scenario import Scenario
-from hilt.core.system import Bench, System
+from hilt.core.system import Bench, Restarts, System
 from hilt.core.tuning import Tuning, knobs
 from hilt.device.joined_rig import JoinedRig
 from hilt.device.live_rig import LabRig
@@ -105,8 +106,8 @@ class Session:
     def _set_up(self, file: RigFile | None) -> None:
         system, values, name = self.system, self.values, self.name
         self.rig: LiveRig = PacedRig(system) if file is None else _rig_of(system, values, file)
-        bench = system.set_up(values)
-        job.warm_up(bench, on_devices=file is not None)
+        job.warm_up(system.set_up(values), on_devices=file is not None)
+        self._starts = Restarts(system, values)  # before devices are connected, since it takes many cycles of a robot
         info = {
             "system": system.name,
             "scenario": name,
@@ -114,7 +115,7 @@ class Session:
             "period": values.loop.period,
             "duration": values.loop.duration,
             "rig": None if file is None else file.summary or file.robot["driver"],
-            "live": self._tuning(bench).as_json(),
+            "live": self._tuning(self._starts.begin()).as_json(),
             "row": describe(system.row),
             "standard": standard.of(system, values).as_json(),
             "pid": machine.pid(),
@@ -147,18 +148,19 @@ class Session:
             raise
         self.box.show(state=READY)
 
-    def go(self, ask: Ask | None = None, watch: Callable[[int], None] | None = None) -> Result:
-        """Arm, run, stop softly; afterwards the rig is READY again, at the robot's present pose."""
+    def go(self, ask: Ask | None = None, watch: Callable[[int], None] | None = None, *, once: bool = False) -> Result:
+        """Arm, run, stop softly; afterwards the rig is READY again, at the robot's present pose. `once`: the devices are
+        disconnected before the result is computed, since nothing answers them meanwhile."""
         if (ask := check_ask(self.lab.arm, ask)) is not None:
             wait_for_yes(self.rig, ask)
-        return self.run(watch)
+        return self.run(watch, once=once)
 
     def check_start(self) -> None:
         """Check that the rig may be armed; an InputError says why not."""
-        self.rig.check_start(self.system.set_up(self.values))
+        self.rig.check_start(self._starts.begin())
 
-    def run(self, watch: Callable[[int], None] | None = None) -> Result:
-        """Run the scenario, for a caller that has explicitly armed it."""
+    def run(self, watch: Callable[[int], None] | None = None, *, once: bool = False) -> Result:
+        """Run the scenario, for a caller that has explicitly armed it; `once` as in `go`."""
         self.check_start()
         path = job.new_path(self.folder, f"{self.system.name}-{self.name}-{clock.stamp()}")
         with ExitStack() as stack:
@@ -170,7 +172,7 @@ class Session:
                 unless_armed = stack.enter_context(ExitStack())
                 unless_armed.callback(scribe.withdraw)
             watch_ready(self.rig, 0.0, lambda: not scribe.starting, START)
-            bench = self.system.set_up(self.values)
+            bench = self._starts.begin()
             overseer = self._overseer(scribe, bench)
             before = machine.stolen()
             with interrupts.as_request(overseer.interrupt):
@@ -179,7 +181,10 @@ class Session:
                 unless_armed.pop_all()
                 fault = self._live(bench, scribe.ring, overseer, watch)
             with interrupts.held():
-                result = self._report(scribe, overseer, fault, machine.stolen() - before)
+                about = self._about(machine.stolen() - before)
+                if once:
+                    self._disconnect()
+                result = self._report(scribe, overseer, fault, *about)
                 scribe.finish(result.as_json())
                 self.box.show(recording=str(scribe.path or ""))
             return result
@@ -208,38 +213,42 @@ class Session:
         overseer = Overseer(self.lab, self.box)
         try:
             with interrupts.as_request(overseer.interrupt):
-                self.rig.home(self.system.set_up(self.values), speed, overseer)
+                self.rig.home(self._starts.begin(), speed, overseer)
         finally:
             if overseer.interrupted:
                 raise Interrupted(overseer.interrupted)  # the robot is at rest; the command ends as usual
 
-    def _report(self, scribe: Scribe, overseer: Overseer, fault: Fault | None, stolen: float) -> Result:
+    def _about(self, stolen: float) -> tuple[dict[str, Any], list[str]]:
+        """Return timing and notes of the last run, while the devices are still there."""
+        rights = (self._rights or Rights(None, refused={"all": "not requested: lab.realtime is false"})).as_json()
+        timing = {**self.rig.timing(), "stolen_s": round(stolen, 3), "rights": rights}
+        return {"rate_hz": 1.0 / self.values.loop.period, **timing}, self.rig.notes()
+
+    def _report(
+        self, scribe: Scribe, overseer: Overseer, fault: Fault | None, about: dict[str, Any], noted: list[str]
+    ) -> Result:
         recorded, counted, ring = scribe.recorded(overseer.notes), Timing(), scribe.ring
         found = replace(job.finish_recorded(self.system, self.values, self.name, recorded, counted), recording=scribe.path)
-        timing = {
-            "rate_hz": 1.0 / self.values.loop.period,
-            **counted.as_json(),
-            **self.rig.timing(),
-            "stolen_s": round(stolen, 3),
-            "rows": ring.count,
-            "rows_lost": ring.count - counted.count,
-            "rights": (self._rights or Rights(None, refused={"all": "not requested: lab.realtime is false"})).as_json(),
-        }
-        changes, notes = overseer.changes, [*overseer.notes, *self.rig.notes()]
+        timing = {**about, **counted.as_json(), "rows": ring.count, "rows_lost": ring.count - counted.count}
+        changes, notes = overseer.changes, [*overseer.notes, *noted]
         who = self.box.deeds.take()
         return replace(found, fault=fault, timing=timing, notes=notes, changes=changes, who=who)  # the rows may be incomplete
+
+    def _disconnect(self) -> None:
+        """Release the devices, and the rights that were needed to answer them. Safe to call twice."""
+        self.rig.close()
+        if self._rights is not None:
+            self._rights.release()
+            self._rights = None
 
     def close(self) -> None:
         """Release the devices and all rights; safe to call twice. A signal that comes meanwhile is raised at the end."""
         machine.not_at_exit(self.close)
         with interrupts.held():
-            self.rig.close()
+            self._disconnect()
             joystick.release()
             self.box.show(state=OFF)
             self.box.close()
-            if self._rights is not None:
-                self._rights.release()
-                self._rights = None
             self._claims.close()
 
 
@@ -256,6 +265,6 @@ def run(
     session = Session(system, values, name, folder, file)
     try:
         session.open()
-        return session.go(ask, watch)
+        return session.go(ask, watch, once=True)
     finally:
         session.close()

@@ -36,6 +36,7 @@ class UrController(Arm):
         self.slider = 1.0  # speed slider
         self.server = RtdeServer(address, port, script_port, 1.0 / settings.cycle, self._value, self._started)
         self.scripts = self.unknown = 0  # scripts received: ours, others
+        self._shaken, self._still = False, 0  # whether the program has met hilt; cycles without an order
         self._program: script.Program | None = None
         self._pending: script.Program | None = None  # while the operator has stopped it
         self._wrench = wrench

@@ -352,7 +352,8 @@ class VirtualMachine(Machine):
 
     def prioritise_threads(self, priority: int) -> None: ...
 
-    def switch_threads_after(self, seconds: float) -> None: ...
+    def switch_threads_after(self, seconds: float) -> float:
+        return seconds
 
     def stolen(self) -> float:
         return 0.0

@@ -144,7 +144,8 @@ def _coasted(trial: Trial, role: str) -> float:
     table = rig.robot if not rig.other else rig.of(rig.clock if role == "robot" else rig.other).robot
     if table["driver"] != "fci":
         return 0.0
-    return float((min(robot.late, robot.settings.late_limit) + robot.skipped) * robot.settings.cycle * trial.rig.limits.acceleration)
+    cycles = min(robot.late, robot.settings.late_limit) + robot.skipped
+    return float(cycles * robot.settings.cycle * trial.rig.limits.acceleration)
 
 
 def diaries(trial: Trial) -> dict[str, tuple[np.ndarray, np.ndarray, np.ndarray]]:
