@@ -18,7 +18,7 @@ from hilt.core.rig import SimulatedRig
 from hilt.host import realtime
 from hilt.lab import doctor
 from hilt.live import cores
-from hilt.live.recorder import RECORDING, WRITTEN, RecorderProcess
+from hilt.live.recorder import RECORDING, WRITTEN, RecorderProcess, RunRecorder
 from hilt.live.ring import RingWriter
 from hilt.record import recording
 
@@ -49,7 +49,8 @@ def run(rate: float, seconds: float, folder: Path) -> dict[str, Any]:
     core = next(iter(cores.usable()), None)
     name = f"lateness-{rate:g}"
     ring = RingWriter(name, system.row, round(RING_SECONDS * rate))
-    recorder = RecorderProcess(name, folder / f"{name}.mcap", recording.origin_of(system, scenario), away_from=core)
+    process = RecorderProcess(away_from=core)
+    recorder = RunRecorder(name, folder / f"{name}.mcap", recording.origin_of(system, scenario), process)
     recorder.wait_for(RECORDING, 60.0)
     reader = subprocess.Popen([sys.executable, __file__, READER, name], stdout=subprocess.PIPE, text=True)
     assert reader.stdout is not None
@@ -67,6 +68,7 @@ def run(rate: float, seconds: float, folder: Path) -> dict[str, Any]:
         reader.kill()
         reader.communicate()
         recorder.close()
+        process.close()
         ring.close()
     rows = recording.load(recorder.path).rows
     found = {

@@ -19,7 +19,7 @@ from hilt.core import clock, signals
 from hilt.host import machine as host
 from hilt.host import shared
 from hilt.live.mailbox import Mailbox, Sender
-from hilt.live.recorder import DONE, FAILED, RECORDING, WRITTEN, RecorderProcess
+from hilt.live.recorder import DONE, FAILED, RECORDING, WRITTEN, RunRecorder
 from hilt.live.ring import RingReader, RingWriter
 from hilt.record import container, recording
 from hilt.record.layout import describe
@@ -68,7 +68,7 @@ def start(tmp_path):
 
     def begin(capacity=8192, folder=tmp_path, state=RECORDING):
         writer = Writer(capacity)
-        recorder = RecorderProcess(NAME, folder / "run.mcap", ORIGIN)
+        recorder = RunRecorder(NAME, folder / "run.mcap", ORIGIN)
         made.extend((recorder, writer.ring))
         assert recorder.wait_for(state, HUNG) == folder.exists(), recorder.status.error
         return writer, recorder

@@ -15,7 +15,7 @@ from hilt.core.faults import InputError
 from hilt.device import rigfile
 from hilt.host import shared
 from hilt.live import mailbox
-from hilt.live.mailbox import LIVE, READY, Watcher
+from hilt.live.mailbox import LIVE, Watcher
 from hilt.live.ring import RingReader
 from hilt.record import recording
 from tests.e2e.command import here
@@ -23,12 +23,15 @@ from tests.e2e.lab import until
 
 pytestmark = [pytest.mark.virtual, pytest.mark.long]
 
-WHEN = {"connecting": (0, 0.01), "ready": (READY, 0.1), "live": (LIVE, 0.1), "later": (LIVE, 0.8)}  # state, and how long after
+WHEN = {"connecting": (0, 0.01), "ready": (0, 0.7), "live": (LIVE, 0.1), "later": (LIVE, 0.8)}  # state, and how long after
 PAUSES = {"a short pause": 0.05, "a pause": 0.3, "a long pause": 1.2}  # s: unnoticed, noticed, longer than all patience
 RUNS, KILLED = "", "killed"
 ASKED, NOT_RUN = "stopped: a stop was requested", "hilt: interrupted by"
 DIED = "stopped: the recorder died or fell behind"
 SILENT, STALE = "stopped: the robot sent no packet", "stopped: the force sensor sent nothing new"
+NO_ROBOT, NO_SENSOR = (
+    f"hilt: the rig is not ready: the {who}" for who in ("robot sent no packet", "force sensor sent nothing")
+)
 # How the command ends, for each time.
 CASES = {
     ("hilt", "SIGKILL"): (KILLED, KILLED, KILLED, KILLED),
@@ -49,14 +52,14 @@ CASES = {
     ("recorder", "a long pause"): (None, None, RUNS, RUNS),
     ("reader", "SIGKILL"): (None, None, RUNS, RUNS),
     ("reader", "a long pause"): (None, None, RUNS, RUNS),
-    ("robot", "SIGKILL"): ("hilt: no robot sent to port 59152 within 10 s", SILENT, SILENT, SILENT),  # devices get no SIGTERM
+    ("robot", "SIGKILL"): ("hilt: no robot sent to port 59152 within 10 s", NO_ROBOT, SILENT, SILENT),  # devices get no SIGTERM
     ("robot", "a short pause"): (RUNS, RUNS, RUNS, RUNS),
     ("robot", "a pause"): (RUNS, RUNS, SILENT, SILENT),
-    ("robot", "a long pause"): (RUNS, SILENT, None, SILENT),
-    ("sensor", "SIGKILL"): ("hilt: the force sensor at 127.0.0.1:49152 cannot be reached", STALE, STALE, STALE),
+    ("robot", "a long pause"): (RUNS, NO_ROBOT, None, SILENT),
+    ("sensor", "SIGKILL"): ("hilt: the force sensor at 127.0.0.1:49152 cannot be reached", NO_SENSOR, STALE, STALE),
     ("sensor", "a short pause"): (RUNS, RUNS, RUNS, RUNS),
-    ("sensor", "a pause"): (RUNS, STALE, STALE, STALE),
-    ("sensor", "a long pause"): (RUNS, STALE, None, STALE),
+    ("sensor", "a pause"): (RUNS, RUNS, STALE, STALE),
+    ("sensor", "a long pause"): (RUNS, NO_SENSOR, None, STALE),
 }
 
 

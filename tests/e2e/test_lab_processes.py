@@ -64,7 +64,7 @@ def delete(run, machine):
     shutil.rmtree(run.session.folder)
 
 
-CHUNK = 0.24  # s of rows that may not have been written yet
+CHUNK = 0.22  # s of rows in the first chunk: of the quarter of a second since the file was opened, before the run was live
 LOOKED = 32  # ticks between two checks of the recorder
 DIES = "the recorder's process has ended (exit code -9)"
 # What happens, when [s], what the rig says about it, ticks from there to its fault, its sentence, whether rows are lost.

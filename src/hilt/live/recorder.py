@@ -1,13 +1,15 @@
-"""The recorder as a separate process: it reads the ring and writes the recording.
+"""The recorder as a separate process: it reads the ring and writes the recording, of one run after another.
 
-The loop's process starts it and then only reads its status, a few numbers in shared memory: a slow or full disk or a killed
-recorder costs the loop nothing. It shares no interpreter lock, no terminal and no core with the loop.
+The loop's process starts it before it connects any device, and then only reads its status, a few numbers in shared memory: a
+slow or full disk or a killed recorder costs the loop nothing. It shares no interpreter lock, no terminal and no core with the
+loop.
 
     loop ── ring ──► recorder ──► .mcap          rows read = rows written + rows given up
       ▲                  │                        rows of the run = rows read + rows lost in the ring
       └──── status ──────┘
 
-It ends when the ring has ended and everything is written, or when the ring's writer is dead: either way the file is complete.
+A recording ends when the ring has ended and everything is written, or when the ring's writer is dead: either way the file is
+complete. The process ends with its parent.
 """
 
 import json
@@ -22,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from hilt.core import clock
+from hilt.core.faults import InputError
 from hilt.host import machine
 from hilt.host.shared import Segment, forget
 from hilt.live.ring import SUFFIX as RING
@@ -33,12 +36,13 @@ STARTING, RECORDING, WRITTEN, DONE, FAILED = range(5)
 STATES = ("starting", "recording", "written", "done", "failed")
 ROWS_A_READ = 512
 IDLE = 0.005  # [s] between two checks of an empty ring
+LOOK = 0.002  # [s] between two checks of its status
+END = 5.0  # [s] until its process has ended
 RESULT_WAIT = 30.0  # [s] for the result of a run whose rows are written
 NICENESS = 10
 _ERROR_BYTES = 240
-_STATUS = np.dtype(
-    [(name, "i8") for name in ("state", "pid", "read", "written", "lost", "beat", "restored")] + [("error", f"S{_ERROR_BYTES}")]
-)
+_NUMBERS = ("state", "pid", "read", "written", "lost", "beat", "restored", "over")
+_STATUS = np.dtype([(name, "i8") for name in _NUMBERS] + [("error", f"S{_ERROR_BYTES}")])
 
 
 class RecorderStatus:
@@ -49,7 +53,7 @@ class RecorderStatus:
         record = np.frombuffer(segment.memory, _STATUS, 1)
         self._state, self._beat, self._error = record["state"], record["beat"], record["error"]
         self._read, self._written, self._lost = record["read"], record["written"], record["lost"]
-        self._pid, self._restored = record["pid"], record["restored"]
+        self._pid, self._restored, self._over = record["pid"], record["restored"], record["over"]
 
     @property
     def state(self) -> int:
@@ -72,6 +76,11 @@ class RecorderStatus:
     def restored(self) -> bool:
         """Whether the file was deleted while being written, and has been restored."""
         return bool(self._restored[0])
+
+    @property
+    def over(self) -> bool:
+        """Whether it has done with the run: everything is read, and written as far as it could be."""
+        return bool(self._over[0])
 
     @property
     def pid(self) -> int:
@@ -109,69 +118,96 @@ class RecorderStatus:
     def note_restored(self) -> None:
         self._restored[0] = 1
 
+    def end(self) -> None:
+        self._over[0] = 1
+
     def sign_on(self) -> None:
         self._pid[0] = machine.pid()
 
 
 class RecorderProcess:
-    """The loop's handle of its recorder. Nothing here raises because of the recorder, and `status` never waits."""
+    """The process; it records one run after another."""
 
-    def __init__(self, ring: str, path: Path, origin: dict[str, str], away_from: int | None = None) -> None:
-        """Record the ring into a file; `origin` is `recording.origin_of(...)`, `away_from` the loop's core."""
+    def __init__(self, away_from: int | None = None) -> None:
+        """`away_from` is the loop's core."""
+        self._child = machine.start(
+            "hilt.live.recorder", "" if away_from is None else str(away_from), heard=False, errors=False
+        )
+
+    def tell(self, message: dict[str, Any]) -> None:
+        with suppress(OSError, ValueError):  # it may be dead: the status says so
+            self._child.tell(json.dumps(message).encode() + b"\n")
+
+    @property
+    def exit_code(self) -> int | None:
+        """None while it runs. Never waits."""
+        return self._child.poll()
+
+    def kill(self) -> None:
+        if self._child.poll() is None:
+            self._child.send_signal(signal.SIGKILL)
+            self._child.wait(math.inf)
+
+    def close(self) -> None:
+        """End it: when it has written what it has, or at once if it hangs. Safe to call twice."""
+        self._child.end_input()
+        if not self._child.wait(END):
+            self.kill()
+
+
+class RunRecorder:
+    """The loop's handle of the recording of one run. Nothing here raises because of the recorder, and `status` never waits."""
+
+    def __init__(self, ring: str, path: Path, origin: dict[str, str], process: RecorderProcess | None = None) -> None:
+        """Record the ring into a file; `origin` is `recording.origin_of(...)`. Without a process it has one of its own."""
         self.path = path
+        self._process, self._own = process or RecorderProcess(), process is None
         self._segment = Segment.create(ring + SUFFIX, _STATUS.itemsize)
         self.status = RecorderStatus(self._segment)
         self.status.beat(STARTING, 0, 0, 0)
         self._segment.publish()
-        core = "" if away_from is None else str(away_from)
-        self._child = machine.start("hilt.live.recorder", ring, str(path), core, heard=False, errors=False)
-        self._tell({"origin": origin})
-
-    def _tell(self, message: dict[str, Any]) -> None:
-        with suppress(OSError, ValueError):  # it may be dead: the status says so
-            self._child.tell(json.dumps(message).encode() + b"\n")
+        self._process.tell({"ring": ring, "path": str(path), "origin": origin})
 
     def trouble(self) -> str:
         """Return what is wrong with it, in words, or that it is dead. Never waits."""
-        if self._child.poll() is not None and self.status.state < WRITTEN:
-            return f"the recorder's process has ended (exit code {self._child.poll()})"
+        if self._process.exit_code is not None and self.status.state < WRITTEN:
+            return f"the recorder's process has ended (exit code {self._process.exit_code})"
         return self.status.trouble()
 
     @property
     def alive(self) -> bool:
         """Whether its process has not ended. Never waits."""
-        return self._child.poll() is None
+        return self._process.exit_code is None
 
     def wait_for(self, state: int, seconds: float) -> bool:
-        """Wait until the recorder reaches a state: RECORDING before the run, WRITTEN after it; returns whether it did."""
+        """Wait until it reaches a state: RECORDING before the run, WRITTEN and DONE after it; returns whether it did."""
         until = clock.now() + seconds
         while self.status.state < state:
-            if self._child.poll() is not None or clock.now() > until:
+            if not self.alive or clock.now() > until:
                 break
-            clock.pause(0.002)
+            clock.pause(LOOK)
         return state <= self.status.state < FAILED
 
     def finish(self, result: dict[str, Any] | None = None, seconds: float = 10.0) -> str:
-        """Pass it the result of the run, after the ring's end, and wait for it to end; returns what went wrong, or nothing."""
-        if result is not None:
-            self._tell({"result": result})
-        self._child.end_input()
-        if not self._child.wait(seconds):
-            self._kill()
-        if self.status.state < DONE:
-            self.status.fail(f"the recorder ended too early (exit code {self._child.poll()}); the file ends there")
+        """Pass it the result of the run, after the ring's end, and wait until it is in the file; returns what went wrong, or
+        nothing."""
+        self._process.tell({"result": result})
+        until = clock.now() + seconds
+        while self.alive and not self.status.over and clock.now() < until:
+            clock.pause(LOOK)
+        if not self.status.over:
+            self._process.kill()
+            code = self._process.exit_code
+            self.status.fail(f"the recorder ended too early (exit code {code}); the file ends there")
         return self.status.trouble()
 
     def close(self) -> None:
-        """End the process and release the status. Safe to call twice."""
-        if self._child.poll() is None:
-            self._kill()
-        self._child.end_input()
+        """Forget the run, and end a process of its own. Safe to call twice."""
+        if not self.status.over:  # it would go on waiting for rows or for a result
+            self._process.kill()
+        if self._own:
+            self._process.close()
         self._segment.close()
-
-    def _kill(self) -> None:
-        self._child.send_signal(signal.SIGKILL)
-        self._child.wait(math.inf)
 
 
 def _step_aside(loop_core: int | None) -> None:
@@ -242,28 +278,27 @@ def record(ring: RingReader, path: Path, origin: dict[str, str], status: Recorde
             clock.pause(IDLE)
 
 
-def _listen(seconds: float) -> dict[str, Any]:
-    """Return the next line from the loop's process; nothing if it has ended."""
-    with suppress(ValueError):
-        message: dict[str, Any] = json.loads(machine.input_line(seconds) or "{}")
-        return message
+def _listen(wanted: str, seconds: float | None = None) -> dict[str, Any]:
+    """Return the next line from the loop's process that has this key; nothing if it has ended, or if none came in time."""
+    while line := machine.input_line(seconds):
+        with suppress(ValueError):
+            message: dict[str, Any] = json.loads(line)
+            if wanted in message:
+                return message
     return {}
 
 
-def main(ring_name: str, where: str, core: str = "") -> None:
-    _step_aside(int(core) if core else None)
-    path = Path(where)
-    status = RecorderStatus(Segment.open(ring_name + SUFFIX, _STATUS.itemsize, writable=True))
+def _record_run(ring_name: str, path: Path, origin: dict[str, str]) -> None:
+    """Record one run, from its ring to its result."""
+    memory = Segment.open(ring_name + SUFFIX, _STATUS.itemsize, writable=True)
+    status = RecorderStatus(memory)
     status.sign_on()
     ring = RingReader(ring_name)
-    origin = _listen(RESULT_WAIT).get("origin")
-    if origin is None:
-        return
     chunks = record(ring, path, origin, status)
     if chunks is not None:
         whole = chunks.size
         try:
-            result = _listen(RESULT_WAIT).get("result")
+            result = _listen("result", RESULT_WAIT).get("result")
             _restore_name(chunks, status)
             chunks.finish(result)
             status.beat(DONE, ring.next, status.rows_written, status.rows_lost)
@@ -271,8 +306,18 @@ def main(ring_name: str, where: str, core: str = "") -> None:
             status.fail(disk_trouble(path, error))
             chunks.abandon()
             keep_readable(path, whole)
+    ring.close()
+    status.end()
+    memory.close()
     for suffix in (RING, SUFFIX):  # left by a loop that was killed
         forget(ring_name + suffix)
+
+
+def main(core: str = "") -> None:
+    _step_aside(int(core) if core else None)
+    while order := _listen("ring"):
+        with suppress(InputError):  # the loop has ended before its run began
+            _record_run(order["ring"], Path(order["path"]), order["origin"])
 
 
 if __name__ == "__main__":

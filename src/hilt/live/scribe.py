@@ -13,7 +13,7 @@ import numpy as np
 from hilt.core.faults import InputError
 from hilt.core.scenario import Scenario
 from hilt.core.system import System
-from hilt.live.recorder import RECORDING, WRITTEN, RecorderProcess
+from hilt.live.recorder import RECORDING, WRITTEN, RecorderProcess, RunRecorder
 from hilt.live.ring import RingWriter
 from hilt.record import recording
 from hilt.record.recording import Chunks, Recording
@@ -37,7 +37,7 @@ class Scribe:
     """Ring and recorder of one run; `close` releases both."""
 
     def __init__(
-        self, name: str, path: Path, system: System, values: Scenario, seconds: float, away_from: int | None, rig: str
+        self, name: str, path: Path, system: System, values: Scenario, seconds: float, process: RecorderProcess, rig: str
     ) -> None:
         self.path: Path | None = path
         self._origin = recording.origin_of(system, values, rig)
@@ -45,7 +45,7 @@ class Scribe:
         self._chunks: Chunks | None = None
         self.ring = RingWriter(name, system.row, round(seconds / values.loop.period))
         try:
-            self.recorder = RecorderProcess(name, path, self._origin, away_from)
+            self.recorder = RunRecorder(name, path, self._origin, process)
         except BaseException:
             self.ring.close()
             raise

@@ -35,6 +35,7 @@ from hilt.live import cores
 from hilt.live.mailbox import LIVE, OFF, READY, STOPPED, Mailbox
 from hilt.live.overseer import Overseer
 from hilt.live.ready import Ask, check_ask, wait_for_yes, watch_ready
+from hilt.live.recorder import RecorderProcess
 from hilt.live.ring import RingWriter
 from hilt.live.scribe import START, Scribe
 from hilt.metrics.tally import Timing
@@ -94,6 +95,7 @@ class Session:
         self.lab = _SIMULATED if file is None else file.lab
         self._core: int | None = None
         self._rights: realtime.Rights | None = None
+        self._recorder: RecorderProcess | None = None
         self._claims = Claims()
         try:
             if self.lab.realtime:  # before compiling or connecting anything that could disturb the session on that core
@@ -133,6 +135,7 @@ class Session:
 
     def open(self) -> None:
         """Connect and watch without moving. A problem here is bad input: nothing was written, the robot was not armed."""
+        self._recording()
         if self.lab.realtime:  # before the robot has to be answered: locking memory takes a while
             self._rights = realtime.take_rights(self._core)
         elif not self._on_devices:
@@ -165,9 +168,8 @@ class Session:
         path = job.new_path(self.folder, f"{self.system.name}-{self.name}-{clock.stamp()}")
         with ExitStack() as stack:
             with interrupts.held():
-                scribe = Scribe(
-                    f"{machine.pid()}-{path.stem}", path, self.system, self.values, self.lab.ring, self._core, self._devices
-                )
+                name, process = f"{machine.pid()}-{path.stem}", self._recording()
+                scribe = Scribe(name, path, self.system, self.values, self.lab.ring, process, self._devices)
                 stack.callback(scribe.close)
                 unless_armed = stack.enter_context(ExitStack())
                 unless_armed.callback(scribe.withdraw)
@@ -188,6 +190,12 @@ class Session:
                 scribe.finish(result.as_json())
                 self.box.show(recording=str(scribe.path or ""))
             return result
+
+    def _recording(self) -> RecorderProcess:
+        """The recorder's process: the one that was started before the devices were connected, unless it has ended."""
+        if self._recorder is None or self._recorder.exit_code is not None:
+            self._recorder = RecorderProcess(self._core)
+        return self._recorder
 
     def _overseer(self, scribe: Scribe, bench: Bench) -> Overseer:
         operator = getattr(self.values, "operator", None)
@@ -246,6 +254,8 @@ class Session:
         machine.not_at_exit(self.close)
         with interrupts.held():
             self._disconnect()
+            if self._recorder is not None:
+                self._recorder.close()
             joystick.release()
             self.box.show(state=OFF)
             self.box.close()
