@@ -15,6 +15,7 @@ from hilt.core import clock, faults
 from hilt.core.faults import InputError
 from hilt.core.signals import POSE
 from hilt.device.live_rig import LabRig
+from hilt.device.protocol import Reply
 from hilt.host import machine as host
 from hilt.lab import gentle
 from hilt.live import ready
@@ -164,6 +165,22 @@ def test_a_check_changes_nothing():
         before = rig.set_point.copy()
         rig._check_place()
         assert rig.set_point == before
+
+
+def test_a_driver_that_does_not_wait_for_a_silent_robot_keeps_no_core_busy():
+    """While the robot is held its thread comes before all others."""
+    with connected(shipped("dry-lab")) as (rig, _):
+        asked = []
+
+        def wait(X, V):
+            asked.append(clock.now())
+            assert len(asked) < 2000
+            return Reply(faults.ROBOT_SILENT, 0, heard=False)
+
+        rig._robot.wait = wait
+        clock.pause(1.0)
+        assert rig.trouble == faults.ROBOT_SILENT
+        assert len(asked) == pytest.approx(1.0 / rig.cycle, abs=2)
 
 
 def stall(rig, pauses):

@@ -125,7 +125,10 @@ class LabRig:
         assert robot is not None
         assert sensor is not None
         while not self._end.is_set():
+            asked = clock.now()
             self.reply, self._came = robot.wait(self._here, self._twist), clock.now()
+            if self.reply.code == faults.ROBOT_SILENT and self._came - asked < self.cycle:
+                clock.pause(self.cycle)  # a driver that does not wait would keep everything else from this core
             code = self.reply.code or sensor.read(self._wrench)
             code = robot.hold() or code if code != faults.ROBOT_SILENT else code
             if code == faults.NONE:
