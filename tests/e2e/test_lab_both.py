@@ -23,7 +23,7 @@ from hilt.live.recorder import SUFFIX, RecorderStatus
 from hilt.live.session import Session
 from tests.e2e.lab import until
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.lab
 AFTER = 0.3  # s, live before it strikes
 SOME = ("the robot's cable is out", "the sensor is saturated", "a stop is requested", "the recorder is killed")
 
