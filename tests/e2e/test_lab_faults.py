@@ -131,6 +131,22 @@ def test_a_small_disturbance_is_counted_and_survived(lab, rig, name):
     assert sum(done.values()) > 0
 
 
+@pytest.mark.parametrize("rig", ["dry-lab", "dry-lab-franka"])
+def test_what_was_not_answered_is_counted_with_the_longest_row_of_it(lab, rig):
+    run = lab(rig, *TWIN)
+    run.open()
+    run.control.next("robot.drop", 4)
+    clock.pause(0.1)
+    run.control.next("robot.drop", 1)
+    clock.pause(0.1)
+    result = run.go(following("robot.drop", 3), after=0.1)
+    found = result.timing["devices"]["answers"]
+    assert (found["held_unanswered"], found["held_in_a_row"]) == (5, 4)
+    before_it_moves = 0 if rig == "dry-lab" else 2  # states of a Franka until its motion has begun
+    assert (found["live_unanswered"], found["live_in_a_row"]) == (3 + before_it_moves, 3)
+    assert found["live_packets"] == pytest.approx(len(result.rows), abs=40), "and those of the soft stop"
+
+
 UNBLAMED = {"jump_force": 0, "jump_torque": 0}  # otherwise it is the sensor's fault
 LIMITS = {
     "speed": (POSES, ["compensate.method=none"], None),

@@ -26,6 +26,7 @@ from hilt.core.guard import NEVER
 from hilt.core.signals import POSE, TWIST, WRENCH
 from hilt.core.system import Bench
 from hilt.device import drivers, path
+from hilt.device.answers import AnswerCount
 from hilt.device.course import Course, check_first, check_near
 from hilt.device.joints.space import JointSpace
 from hilt.device.path import NoSink, Path, Plan
@@ -70,6 +71,7 @@ class LabRig:
         self._stood = False  # whether the robot's set-point has stood still since the previous packet
         self.cycle = float(file.robot_section.cycle)
         self._course, self._watch = Course(self.cycle), Watch(file)
+        self._answers = AnswerCount()
         self._in_time = True  # whether a run must keep up with the robot's clock
         self._watch.warm_up(self._course.limits)
         path.warm_up()
@@ -127,6 +129,7 @@ class LabRig:
         while not self._end.is_set():
             asked = clock.now()
             self.reply, self._came = robot.wait(self._here, self._twist), clock.now()
+            self._answers.note(self.reply, self._answers.held)
             if self.reply.code == faults.ROBOT_SILENT and self._came - asked < self.cycle:
                 clock.pause(self.cycle)  # a driver that does not wait would keep everything else from this core
             code = self.reply.code or sensor.read(self._wrench)
@@ -258,6 +261,7 @@ class LabRig:
         assert self._robot is not None
         before, came = self.reply, self._came
         self.reply, self._came = self._robot.wait(self._here, self._twist), clock.now()
+        self._answers.note(self.reply, self._answers.moved)
         reply, late = self.reply, self._came - came > 2.0 * self.cycle and not getattr(self._robot, "bounded", False)
         coasts = reply.coasts and self._joints is None
         lost = reply.stood or not reply.heard or reply.cycle > before.cycle + 1
@@ -427,6 +431,6 @@ class LabRig:
         return {**self.clock.counts(), "devices": self.counters()}
 
     def counters(self) -> dict[str, dict[str, int]]:
-        return {
-            name: device.counters() for name, device in (("robot", self._robot), ("sensor", self._sensor)) if device is not None
-        }
+        devices = (("robot", self._robot), ("sensor", self._sensor))
+        found = {name: device.counters() for name, device in devices if device is not None}
+        return {**found, "answers": self._answers.counters()}
