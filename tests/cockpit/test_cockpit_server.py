@@ -125,9 +125,10 @@ def test_a_new_run_begins_anew(cockpit, name):
         client.send(type="do", what="stop", id=2)
         state = client.next("state", lambda state: state["state"] == "STOPPED")
         assert state["sentence"] == "stopped; the file is run.mcap"  # its path is private
+        began = time.monotonic()
         client.send(type="do", what="start", id=3)
         frame, _ = client.next("frame", lambda frame: frame["run"] == 2)
-        assert frame["t"] < 0.3
+        assert frame["t"] < time.monotonic() - began
         client.send(type="range", id=1, names=["tick"], **{"from": 0.0, "to": 100.0, "points": 4000})
         header, numbers = client.next("range")
         assert header["t0"] == 0.0

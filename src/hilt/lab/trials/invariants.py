@@ -242,7 +242,8 @@ def comes_to_rest(trial: Trial, code: int | None, outcome: Outcome) -> Iterator[
             outcome.ways.append((speed, way, time))
             slack = _slack(trial, end)
             late = trial.robots[role].late + round(slack / cycle)
-            if way > speed**2 / (2.0 * a_most) + (1.5 + late) * speed * cycle + ROUNDING:
+            fastest = speed + _coasted(trial, role)
+            if way > fastest**2 / (2.0 * a_most) + (1.5 + late) * fastest * cycle + ROUNDING:
                 yield f"{role}: after its last set-point at {speed:.4g} m/s it moved on by {1e3 * way:.4g} mm"
             if not _struck(trial, *HELD_UP, "kill"):
                 stop = np.r_[last, after, [last[-1] if not len(after) else after[-1]] * 2]  # then it stands

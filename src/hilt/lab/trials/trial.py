@@ -45,7 +45,7 @@ class Lab:
     rig: Path
     settings: tuple[str, ...] = ()
     seconds: float = 1.0
-    begins: float = 1.35  # [s] from its start until hilt sends set-points
+    begins: float = 1.07  # [s] from its start until hilt sends set-points
 
     def found(self, rig: RigFile) -> tuple[Any, Any, str]:
         """Return system, scenario and name of the run."""
@@ -62,7 +62,7 @@ def labs() -> dict[str, Lab]:
 
 def _lab(path: Path) -> Lab:
     rig = rigfile.load(path)
-    return Lab(path.stem, path, begins=2.05 if rig.other else 1.35)
+    return Lab(path.stem, path, begins=1.77 if rig.other else 1.07)
 
 
 @dataclass
