@@ -144,6 +144,7 @@ def test_what_was_not_answered_is_counted_with_the_longest_row_of_it(lab, rig):
     assert (found["held_unanswered"], found["held_in_a_row"]) == (5, 4)
     before_it_moves = 0 if rig == "dry-lab" else 2  # states of a Franka until its motion has begun
     assert (found["live_unanswered"], found["live_in_a_row"]) == (3 + before_it_moves, 3)
+    assert found["held_packets"] == pytest.approx(0.4 / run.cycle, rel=0.3), "from connecting to arming"
     assert found["live_packets"] == pytest.approx(len(result.rows), abs=40), "and those of the soft stop"
 
 

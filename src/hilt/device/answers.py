@@ -1,8 +1,9 @@
 """How many of a robot's packets were answered in time, and the longest row of those that were not, while it was held and while
-it moved.
+it was live.
 
 A robot gives up when answers are missing in a row, whether it moves or stands. A packet was not answered if it was lost, if a
-newer one had arrived before it was read, or if the robot says that its answer came too late.
+newer one had arrived before it was read, or if the robot says that its answer came too late. A tick only compares two numbers:
+`note` is called when a packet is not simply the next one.
 """
 
 from hilt.core import faults
@@ -15,31 +16,33 @@ class Answers:
     def __init__(self) -> None:
         self.packets = self.unanswered = self.in_a_row = 0
 
-    def counters(self, name: str) -> dict[str, int]:
-        return {f"{name}_packets": self.packets, f"{name}_unanswered": self.unanswered, f"{name}_in_a_row": self.in_a_row}
-
 
 class AnswerCount:
-    """Counts every packet of the robot's own clock; `note` is called with each that was read."""
+    """Counts by the cycles of the robot's own clock."""
 
     def __init__(self) -> None:
-        self.held, self.moved = Answers(), Answers()
-        self._cycle, self._row = -1, 0
+        self.held, self.live = Answers(), Answers()
+        self._now, self._since = self.held, -1  # the state it is in, and from which cycle on
+        self._last, self._row = -1, 0  # cycle of the last packet that was noted, and what was missing in a row until then
 
-    def note(self, reply: Reply, count: Answers) -> None:
+    def change(self, cycle: int, state: Answers) -> None:
+        """From this cycle on the rig is in another state."""
+        self._now.packets += max(cycle - self._since, 0) if self._since >= 0 else 0
+        self._now, self._since = state, cycle
+
+    def note(self, before: Reply, reply: Reply) -> None:
         """A silence is no packet: what was missing in it shows in the next one's cycle."""
-        if reply.code == faults.ROBOT_SILENT:
+        passed = reply.cycle - before.cycle
+        if reply.code == faults.ROBOT_SILENT or passed < 1:
             return
-        passed = reply.cycle - self._cycle if 0 <= self._cycle < reply.cycle else 1
-        self._cycle = reply.cycle
-        count.packets += passed
-        if passed == 1 and reply.heard:
-            self._row = 0
-            return
-        missing = max(passed - 1, 1)  # a robot that misses packets' answers also says that it did not hear the last one
-        count.unanswered += missing
-        self._row = (0 if passed > 1 and reply.heard else self._row) + missing
-        count.in_a_row = max(count.in_a_row, self._row)
+        missing = max(passed - 1, not reply.heard)  # a robot that has missed answers also says that it did not hear the last
+        goes_on = before.cycle == self._last and (passed == 1 or not reply.heard)
+        self._row = (self._row if goes_on else 0) + missing
+        self._last = reply.cycle
+        self._now.unanswered += missing
+        self._now.in_a_row = max(self._now.in_a_row, self._row)
 
-    def counters(self) -> dict[str, int]:
-        return {**self.held.counters("held"), **self.moved.counters("live")}
+    def counters(self, cycle: int) -> dict[str, int]:
+        self.change(cycle, self._now)
+        states = {"held": self.held, "live": self.live}
+        return {f"{name}_{what}": count for name, state in states.items() for what, count in vars(state).items()}

@@ -103,9 +103,12 @@ class LabRig:
                 f"wait() of the robot's driver returned {found!r}; it must return Reply(code, cycle, heard) of "
                 "hilt.device.protocol; see docs/lab.md"
             )
+        self.reply = found
+        self._answers.change(found.cycle, self._answers.held)
 
     def _keep_ready(self) -> None:
         self.state, self.trouble, self._well = READY, faults.NONE, clock.now()
+        self._answers.change(self.reply.cycle, self._answers.held)
         self._end.clear()
         self._keeper = machine.thread(self._hold, "hold")
 
@@ -127,9 +130,10 @@ class LabRig:
         assert robot is not None
         assert sensor is not None
         while not self._end.is_set():
-            asked = clock.now()
+            before, asked = self.reply, clock.now()
             self.reply, self._came = robot.wait(self._here, self._twist), clock.now()
-            self._answers.note(self.reply, self._answers.held)
+            if not self.reply.heard or self.reply.cycle != before.cycle + 1:
+                self._answers.note(before, self.reply)
             if self.reply.code == faults.ROBOT_SILENT and self._came - asked < self.cycle:
                 clock.pause(self.cycle)  # a driver that does not wait would keep everything else from this core
             code = self.reply.code or sensor.read(self._wrench)
@@ -218,6 +222,7 @@ class LabRig:
         self._watch.start(limits, boxed)
         self.clock = DeviceClock(self.cycle)
         self._second, self._missed = clock.now(), 0
+        self._answers.change(self.reply.cycle, self._answers.live)
         self.state = LIVE
 
     def read(self, row: np.ndarray) -> int:
@@ -261,7 +266,8 @@ class LabRig:
         assert self._robot is not None
         before, came = self.reply, self._came
         self.reply, self._came = self._robot.wait(self._here, self._twist), clock.now()
-        self._answers.note(self.reply, self._answers.moved)
+        if not self.reply.heard or self.reply.cycle != before.cycle + 1:
+            self._answers.note(before, self.reply)
         reply, late = self.reply, self._came - came > 2.0 * self.cycle and not getattr(self._robot, "bounded", False)
         coasts = reply.coasts and self._joints is None
         lost = reply.stood or not reply.heard or reply.cycle > before.cycle + 1
@@ -433,4 +439,4 @@ class LabRig:
     def counters(self) -> dict[str, dict[str, int]]:
         devices = (("robot", self._robot), ("sensor", self._sensor))
         found = {name: device.counters() for name, device in devices if device is not None}
-        return {**found, "answers": self._answers.counters()}
+        return {**found, "answers": self._answers.counters(self.reply.cycle)}
